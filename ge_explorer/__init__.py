@@ -1,0 +1,1 @@
+"""ge_explorer."""
