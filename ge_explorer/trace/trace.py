@@ -10,7 +10,7 @@ from ge_explorer.errors import OptionError, did_you_mean
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue
 from ge_explorer.text import Text
-from ge_explorer.trace.passes import Decision, GeStatus, Pass
+from ge_explorer.trace.passes import Decision, Pass
 from ge_explorer.trace.state import Snapshot
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Step:
     before: Snapshot
     after: Snapshot
     scope: int = 0
-    ge_status: GeStatus = ""
+    ge_status: str = ""
     changed: tuple[str, ...] = ()
     decisions: tuple[Decision, ...] = ()
     issues: tuple[Issue, ...] = ()

@@ -1,0 +1,99 @@
+"""Every step in GE's order, one line each, and the presets built from them.
+
+GE's order (streams.md section 1, sync.md section 1): optimise, partition, logical streams, memory, events, tasks, physical split.
+Adding a pass: one file in ``passes/``, one line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+
+from ge_explorer.errors import OptionError
+from ge_explorer.registry import Registry
+from ge_explorer.text import Text
+from ge_explorer.trace.passes import Pass
+from ge_explorer.trace.pipeline import Pipeline, parse_pipeline
+
+_P = "ge_explorer.passes."
+
+STEPS: tuple[tuple[str, str], ...] = (
+    # optimise
+    ("fold-constants", _P + "optimize.fold_constants:FoldConstants"),
+    # partition
+    ("place-engines", _P + "partition.place_engines:PlaceEngines"),
+    ("user-stream-labels", _P + "partition.user_stream_labels:UserStreamLabels"),
+    ("topological-sort", _P + "partition.topological_sort:TopologicalSort"),
+    ("mark-cv-parallel", _P + "partition.mark_cv_parallel:MarkCvParallel"),
+    ("second-partition", _P + "partition.second_partition:SecondPartition"),
+    ("topological-sort", _P + "partition.topological_sort:TopologicalSort"),
+    # streams: the chain runs per graph, root first (LogicalStreamAllocator::Assign)
+    ("single-stream", _P + "streams.single_stream:SingleStream"),
+    ("mde-group", _P + "streams.mde_group:MdeGroup"),
+    ("assign-by-label", _P + "streams.assign_by_label:AssignByLabel"),
+    ("independent-stream", _P + "streams.independent_stream:IndependentStream"),
+    ("assign-by-dependency", _P + "streams.assign_by_dependency:AssignByDependency"),
+    ("node-stream-update", _P + "streams.node_stream_update:NodeStreamUpdate"),
+    ("parallel-group", _P + "streams.parallel_group:ParallelGroup"),
+    ("all-reduce-parallel", _P + "streams.all_reduce_parallel:AllReduceParallel"),
+    ("skipped-engine", _P + "streams.skipped_engine:SkippedEngine"),
+    ("optimize-ineffective", _P + "streams.optimize_ineffective:OptimizeIneffective"),
+    ("mini-dag", _P + "streams.mini_dag:MiniDag"),
+    ("refresh-streams", _P + "streams.refresh_streams:RefreshStreams"),
+    # memory: GE plans it on logical streams, before any event exists
+    ("plan-memory", _P + "memory.plan_memory:PlanMemory"),
+    # events
+    ("activate-by-label", _P + "sync.activate_by_label:ActivateByLabel"),
+    ("activate-by-subgraph", _P + "sync.activate_by_subgraph:ActivateBySubgraph"),
+    ("insert-events", _P + "sync.insert_events:InsertEvents"),
+    ("optimize-by-send", _P + "sync.optimize_by_send:OptimizeBySend"),
+    ("optimize-by-recv", _P + "sync.optimize_by_recv:OptimizeByRecv"),
+    ("optimize-by-activation", _P + "sync.optimize_by_activation:OptimizeByActivation"),
+    ("switch-clean-up", _P + "sync.switch_clean_up:SwitchCleanUp"),
+    ("renumber-events", _P + "sync.renumber_events:RenumberEvents"),
+)
+
+PASSES: Registry[type[Pass]] = Registry("pass", dict(STEPS), group="ge_explorer.passes")
+
+MODES: Mapping[str, tuple[Text, Mapping[str, str]]] = MappingProxyType(
+    {
+        "default": (Text("GE's defaults", "GE 默认"), {}),
+        "single": (Text("One stream", "单流"), {"ge.enableSingleStream": "true"}),
+        "cv": (Text("Cube and vector side by side", "Cube/Vector 并行"), {"ge.autoMultistreamParallelMode": "cv"}),
+        "LoadBalance:4": (
+            Text("Automatic, balanced over 4 streams", "自动多流，4 条流负载均衡"),
+            {"ge.autoMultistreamParallelMode": "LoadBalance:4"},
+        ),
+        "MainStream:4": (
+            Text("Automatic, one main stream and up to 3 beside it", "自动多流，主流加最多 3 条"),
+            {"ge.autoMultistreamParallelMode": "MainStream:4"},
+        ),
+    }
+)
+"""Named option sets offered in the explorer and by ``--mode``."""
+
+
+@cache
+def static() -> Pipeline:
+    """The known-shape compile path (GraphBuilder::BuildForKnownShapeGraph)."""
+    return Pipeline.of(PASSES.get(name)() for name, _ in STEPS)
+
+
+def presets() -> dict[str, Pipeline]:
+    """Preset name -> pipeline. A preset name may start a pipeline text: ``static,-optimize-ineffective``."""
+    return {"static": static()}
+
+
+def pipeline(text: str = "static") -> Pipeline:
+    """Pipeline from its text form (see trace/pipeline.py)."""
+    return parse_pipeline(text, PASSES.get, presets())
+
+
+def mode_options(name: str) -> dict[str, str]:
+    """Options of a named mode, or of any ``LoadBalance:N`` / ``MainStream:N`` text; OptionError otherwise."""
+    if name in MODES:
+        return dict(MODES[name][1])
+    if name.split(":")[0] in ("LoadBalance", "MainStream", "WeightedLoadBalance"):
+        return {"ge.autoMultistreamParallelMode": name}
+    raise OptionError(f"no mode named {name!r}", todo=f"Known: {', '.join(MODES)}.")
