@@ -1,1 +1,64 @@
-"""ge_explorer."""
+"""ge_explorer: what the Ascend graph compiler GE decides - streams, events, memory - pass by pass, with reasons.
+
+>>> import ge_explorer as gx
+>>> trace = gx.compile(gx.examples.fork_join())
+>>> trace.failed is None
+True
+
+Everything here is loaded on first use, so ``import ge_explorer`` is quick and loads no Jupyter.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_LAZY = {
+    "Explorer": "ge_explorer.widgets.explorer:Explorer",
+    "Graph": "ge_explorer.graph.model:Graph",
+    "GraphBuilder": "ge_explorer.graph.builder:GraphBuilder",
+    "Plan": "ge_explorer.plan.model:Plan",
+    "Session": "ge_explorer.session:Session",
+    "Trace": "ge_explorer.trace.trace:Trace",
+    "check": "ge_explorer.api:check",
+    "compile": "ge_explorer.api:compile",
+    "diff": "ge_explorer.api:diff",
+    "examples": "ge_explorer.examples",
+    "explore": "ge_explorer.widgets.explorer:explore",
+    "export": "ge_explorer.api:export",
+    "load": "ge_explorer.load:load",
+    "open_session": "ge_explorer.api:open_session",
+    "plans": "ge_explorer.plan.builtin:plans",
+    "simulate": "ge_explorer.api:simulate",
+}
+
+__all__ = ["__version__", *sorted(_LAZY)]  # noqa: PLE0604  names are served by __getattr__
+
+if TYPE_CHECKING:
+    from ge_explorer import examples
+    from ge_explorer.api import check, compile, diff, export, open_session, simulate
+    from ge_explorer.graph.builder import GraphBuilder
+    from ge_explorer.graph.model import Graph
+    from ge_explorer.load import load
+    from ge_explorer.plan.builtin import plans
+    from ge_explorer.plan.model import Plan
+    from ge_explorer.session import Session
+    from ge_explorer.trace.trace import Trace
+    from ge_explorer.widgets.explorer import Explorer, explore
+
+
+def __getattr__(name: str) -> Any:
+    target = _LAZY.get(name)
+    if target is None:
+        raise AttributeError(f"module 'ge_explorer' has no attribute {name!r}")
+    module, _, attribute = target.partition(":")
+    value: Any = import_module(module)
+    value = getattr(value, attribute) if attribute else value
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,100 @@
+"""The functions behind ``gx.compile``, ``gx.check``, ``gx.diff``, ``gx.simulate``, ``gx.export`` and ``gx.open_session``.
+
+Each takes "anything that is a graph": an example name, a file path, bytes, a Graph, a Session or a Trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from ge_explorer import examples, pipelines
+from ge_explorer.check import check_trace
+from ge_explorer.graph.model import Graph
+from ge_explorer.issue import Issue
+from ge_explorer.load import load
+from ge_explorer.plan.builtin import plan_for
+from ge_explorer.plan.model import Plan
+from ge_explorer.session import DEFAULT_CHIP, Session
+from ge_explorer.simulate import simulate as _simulate
+from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.trace import Diff, Pipeline, Trace
+
+Source = Any
+
+
+def open_session(
+    source: Source,
+    *,
+    mode: str | None = None,
+    options: Mapping[str, str] | None = None,
+    chip: str = DEFAULT_CHIP,
+    plan: Plan | str | None = None,
+    strength: str | None = None,
+    pipeline: Pipeline | str = "static",
+) -> Session:
+    """Session on ``source``.
+
+    ``source``: example name, file path, bytes, onnx.ModelProto, Graph or Session. ``mode``: a named mode such as ``cv`` or
+    ``LoadBalance:4``. ``plan``: a Plan, or a strength name (C1, C2, C3) as shorthand for ``strength``; the built-in examples
+    that come with a plan use it by default, at C1. Errors: InputError for an unusable file, OptionError for a wrong name.
+    """
+    if isinstance(source, Session):
+        return source
+    if isinstance(source, Trace):
+        source = source.initial.graph
+    if isinstance(plan, str):
+        plan, strength = None, plan
+    defaults: dict[str, str] = {}
+    loaded = None
+    if isinstance(source, str) and source in examples.names():
+        example = examples.get(source)
+        graph, defaults = example.graph, dict(example.options)
+    elif isinstance(source, Graph):
+        graph = source
+    else:
+        loaded = load(source)
+        graph = loaded.graph
+    plan = plan if plan is not None else plan_for(graph)
+    if strength is None:
+        strength = "C1" if plan is not None else ""
+    chosen = pipelines.mode_options(mode) if mode else {}
+    return Session(
+        graph, options={**defaults, **chosen, **(options or {})}, chip=chip, plan=plan, strength=strength,
+        pipeline=pipeline, loaded=loaded,
+    )  # fmt: skip
+
+
+def compile(source: Source, **settings: Any) -> Trace:
+    """Run every step on ``source``; settings as in ``open_session``. A failing step is kept in the trace, not raised."""
+    return open_session(source, **settings).trace
+
+
+def simulate(source: Source, **settings: Any) -> Timeline:
+    """Simulated timeline of the final snapshot (model-exact, not calibrated). Settings as in ``open_session``."""
+    if isinstance(source, Trace):
+        return _simulate(source.final, settings.get("chip", DEFAULT_CHIP))
+    return open_session(source, **settings).timeline
+
+
+def check(source: Source, **settings: Any) -> tuple[Issue, ...]:
+    """Findings of the independent checkers on a Trace, or on ``source`` compiled with ``settings``."""
+    if isinstance(source, Trace):
+        return check_trace(source)
+    return open_session(source, **settings).issues
+
+
+def diff(source: Source, i: int | str, j: int | str, **settings: Any) -> Diff:
+    """Exact difference between two steps (index or name; -1 is the state before the first step)."""
+    trace = source if isinstance(source, Trace) else compile(source, **settings)
+    a, b = (k if isinstance(k, int) else trace.step(k).index for k in (i, j))
+    return trace.diff(a, b)
+
+
+def export(source: Source, path: str | PathLike[str], **settings: Any) -> Path:
+    """Write one HTML file that steps and selects with no kernel and no network; returns its path."""
+    from ge_explorer.views.export_html import export_html
+
+    return Path(export_html(open_session(source, **settings), Path(path)))

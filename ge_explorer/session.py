@@ -1,0 +1,231 @@
+"""Session: graph + settings + caches. The only mutable application object; knows nothing of Jupyter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+
+from ge_explorer import pipelines
+from ge_explorer.check import check_trace
+from ge_explorer.device.chips import chip
+from ge_explorer.errors import OptionError, did_you_mean
+from ge_explorer.graph.model import Graph
+from ge_explorer.issue import Issue
+from ge_explorer.plan.apply import apply, without_plan
+from ge_explorer.plan.compare import StrengthResult, strength_result
+from ge_explorer.plan.model import Plan
+from ge_explorer.simulate import simulate
+from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.trace import Pipeline, Trace, TraceCache, run_trace
+from ge_explorer.views.palette import StreamIdentity, assign_identities
+
+STRENGTHS = ("single", "C1", "C2", "C3")
+DEFAULT_CHIP = "Ascend910B1"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything a user may change. ``strength`` "" = the graph as it is (no plan applied)."""
+
+    options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    chip: str = DEFAULT_CHIP
+    disabled: frozenset[str] = frozenset()
+    strength: str = ""
+
+    def key(self) -> tuple[object, ...]:
+        """Hashable form."""
+        return (tuple(sorted(self.options.items())), self.chip, self.disabled, self.strength)
+
+
+class Session:
+    """One graph under exploration.
+
+    ``trace``, ``timeline``, ``issues`` and ``strengths`` follow the settings; each settings change is undoable and bumps
+    ``version``. Results of settings seen before come from the cache.
+
+    >>> from ge_explorer import examples
+    >>> s = Session(examples.fork_join())
+    >>> s.trace.final.streams.count >= 1
+    True
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        options: Mapping[str, str] | None = None,
+        chip: str = DEFAULT_CHIP,
+        plan: Plan | None = None,
+        strength: str = "",
+        pipeline: Pipeline | str = "static",
+        loaded: object = None,
+    ) -> None:
+        self.graph, self.plan, self.loaded = graph, plan, loaded
+        self.base_pipeline = pipelines.pipeline(pipeline) if isinstance(pipeline, str) else pipeline
+        self.cache = TraceCache()
+        self.version = 0
+        self._undo: list[Settings] = []
+        self._redo: list[Settings] = []
+        self._traces: dict[tuple[object, ...], Trace] = {}
+        self._timelines: dict[tuple[object, ...], Timeline] = {}
+        self._graphs: dict[str, tuple[Graph, dict[str, str]]] = {}
+        self._results: dict[tuple[object, ...], StrengthResult] = {}
+        self._issues: dict[tuple[object, ...], tuple[Issue, ...]] = {}
+        first = Settings(MappingProxyType(dict(options or {})), chip, frozenset(), strength)
+        self._check(first)
+        self._defaults = self.settings = first
+
+    # ---------------------------------------------------------------- settings
+    @property
+    def options(self) -> dict[str, str]:
+        """Current GE options by literal key."""
+        return dict(self.settings.options)
+
+    @property
+    def chip(self) -> str:
+        """Current chip name."""
+        return self.settings.chip
+
+    @property
+    def disabled(self) -> frozenset[str]:
+        """Keys of the passes switched off."""
+        return self.settings.disabled
+
+    @property
+    def strength(self) -> str:
+        """Current plan strength: single, C1, C2, C3, or "" without a plan."""
+        return self.settings.strength
+
+    def _check(self, s: Settings) -> None:
+        chip(s.chip)
+        self.base_pipeline.with_disabled(s.disabled)
+        if s.strength and s.strength not in STRENGTHS:
+            raise OptionError(f"no strength {s.strength!r}", todo=did_you_mean(s.strength, STRENGTHS))
+        if s.strength not in ("", "single") and self.plan is None:
+            raise OptionError("this graph has no plan, so it has no plan strength", got=s.strength, todo="Give plan=….")
+
+    def _set(self, s: Settings) -> None:
+        if s.key() == self.settings.key():
+            return
+        self._check(s)
+        self._undo.append(self.settings)
+        self._redo.clear()
+        self.settings = s
+        self.version += 1
+
+    def set_options(self, changes: Mapping[str, str]) -> None:
+        """Set GE options (empty value removes one); one undo step."""
+        merged = {k: v for k, v in {**self.settings.options, **changes}.items() if v != ""}
+        self._set(replace(self.settings, options=MappingProxyType(merged)))
+
+    def set_option(self, key: str, value: str) -> None:
+        """Set one GE option."""
+        self.set_options({key: value})
+
+    def set_mode(self, mode: str) -> None:
+        """Set a named mode (pipelines.MODES) or ``LoadBalance:N``: replaces the two options that choose the mode."""
+        changes = {"ge.enableSingleStream": "", "ge.autoMultistreamParallelMode": "", **pipelines.mode_options(mode)}
+        self.set_options(changes)
+
+    def set_chip(self, name: str) -> None:
+        """Set the chip."""
+        self._set(replace(self.settings, chip=name))
+
+    def set_strength(self, strength: str) -> None:
+        """Set the plan strength."""
+        self._set(replace(self.settings, strength=strength))
+
+    def toggle(self, key: str, on: bool | None = None) -> None:
+        """Switch a pass on or off (None: the other way)."""
+        off = key not in self.disabled if on is None else not on
+        self._set(replace(self.settings, disabled=self.disabled | {key} if off else self.disabled - {key}))
+
+    def undo(self) -> bool:
+        """Back to the settings before; False when there are none."""
+        return self._jump(self._undo, self._redo)
+
+    def redo(self) -> bool:
+        """Forward again; False when there is nothing."""
+        return self._jump(self._redo, self._undo)
+
+    def _jump(self, source: list[Settings], target: list[Settings]) -> bool:
+        if not source:
+            return False
+        target.append(self.settings)
+        self.settings = source.pop()
+        self.version += 1
+        return True
+
+    def reset(self) -> None:
+        """GE defaults: the settings the session began with."""
+        self._set(self._defaults)
+
+    # ---------------------------------------------------------------- results
+    def _applied(self, strength: str) -> tuple[Graph, dict[str, str]]:
+        """Graph and extra options of a strength; computed once, so that the prefix cache can work by identity."""
+        if strength not in self._graphs:
+            if not strength:
+                self._graphs[strength] = (self.graph, {})
+            elif self.plan is None:
+                self._graphs[strength] = without_plan(self.graph)
+            else:
+                self._graphs[strength] = apply(self.graph, self.plan, strength)
+        return self._graphs[strength]
+
+    def _trace(self, s: Settings) -> Trace:
+        if s.key() not in self._traces:
+            graph, extra = self._applied(s.strength)
+            options = dict(s.options)
+            if s.strength == "single":
+                options.pop("ge.autoMultistreamParallelMode", None)
+            self._traces[s.key()] = run_trace(
+                graph, self.base_pipeline.with_disabled(s.disabled), {**options, **extra}, cache=self.cache
+            )
+        return self._traces[s.key()]
+
+    def _timeline(self, s: Settings) -> Timeline:
+        if s.key() not in self._timelines:
+            self._timelines[s.key()] = simulate(self._trace(s).final, s.chip)
+        return self._timelines[s.key()]
+
+    @property
+    def trace(self) -> Trace:
+        """Trace under the current settings."""
+        return self._trace(self.settings)
+
+    @property
+    def timeline(self) -> Timeline:
+        """Simulated timeline of the final snapshot."""
+        return self._timeline(self.settings)
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """Findings of the passes and of the independent checkers."""
+        key = self.settings.key()
+        if key not in self._issues:
+            self._issues[key] = check_trace(self.trace)
+        return self._issues[key]
+
+    def result(self, strength: str) -> StrengthResult:
+        """Figures of one strength under the current options, chip and switched-off passes."""
+        s = replace(self.settings, strength=strength)
+        if s.key() not in self._results:
+            self._results[s.key()] = strength_result(strength, self._trace(s).final, self._timeline(s), self.plan)
+        return self._results[s.key()]
+
+    @property
+    def strengths(self) -> dict[str, StrengthResult]:
+        """Single, C1, C2, C3 with a plan; otherwise single and the graph as it is ("")."""
+        names = STRENGTHS if self.plan is not None else ("single", "")
+        return {n: self.result(n) for n in names}
+
+    @cached_property
+    def identities(self) -> dict[str, StreamIdentity]:
+        """Stream letters, given once per session."""
+        return {}
+
+    def identity_map(self) -> Mapping[int, StreamIdentity]:
+        """GE stream id -> identity for the current trace; letters given earlier in this session stay."""
+        return assign_identities(self.trace, self.timeline if self.trace.failed is None else None, self.identities)
