@@ -34,7 +34,25 @@ _LAZY = {
     "simulate": "ge_explorer.api:simulate",
 }
 
-__all__ = ["__version__", *sorted(_LAZY)]  # noqa: PLE0604  names are served by __getattr__
+__all__ = [
+    "Explorer",
+    "Graph",
+    "GraphBuilder",
+    "Plan",
+    "Session",
+    "Trace",
+    "__version__",
+    "check",
+    "compile",
+    "diff",
+    "examples",
+    "explore",
+    "export",
+    "load",
+    "open_session",
+    "plans",
+    "simulate",
+]
 
 if TYPE_CHECKING:
     from ge_explorer import examples

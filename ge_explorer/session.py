@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from types import MappingProxyType
 
 from ge_explorer import pipelines
 from ge_explorer.check import check_trace
-from ge_explorer.device.chips import chip
+from ge_explorer.device.chips import chip_named
 from ge_explorer.errors import OptionError, did_you_mean
 from ge_explorer.graph.model import Graph
 from ge_explorer.issue import Issue
@@ -19,7 +18,7 @@ from ge_explorer.plan.model import Plan
 from ge_explorer.simulate import simulate
 from ge_explorer.simulate.timeline import Timeline
 from ge_explorer.trace import Pipeline, Trace, TraceCache, run_trace
-from ge_explorer.views.palette import StreamIdentity, assign_identities
+from ge_explorer.views.palette import Identities, identify
 
 STRENGTHS = ("single", "C1", "C2", "C3")
 DEFAULT_CHIP = "Ascend910B1"
@@ -72,6 +71,8 @@ class Session:
         self._timelines: dict[tuple[object, ...], Timeline] = {}
         self._graphs: dict[str, tuple[Graph, dict[str, str]]] = {}
         self._results: dict[tuple[object, ...], StrengthResult] = {}
+        self._identities: dict[tuple[object, ...], Identities] = {}
+        self._known: Identities | None = None
         self._issues: dict[tuple[object, ...], tuple[Issue, ...]] = {}
         first = Settings(MappingProxyType(dict(options or {})), chip, frozenset(), strength)
         self._check(first)
@@ -99,7 +100,7 @@ class Session:
         return self.settings.strength
 
     def _check(self, s: Settings) -> None:
-        chip(s.chip)
+        chip_named(s.chip)
         self.base_pipeline.with_disabled(s.disabled)
         if s.strength and s.strength not in STRENGTHS:
             raise OptionError(f"no strength {s.strength!r}", todo=did_you_mean(s.strength, STRENGTHS))
@@ -221,11 +222,14 @@ class Session:
         names = STRENGTHS if self.plan is not None else ("single", "")
         return {n: self.result(n) for n in names}
 
-    @cached_property
-    def identities(self) -> dict[str, StreamIdentity]:
-        """Stream letters, given once per session."""
-        return {}
-
-    def identity_map(self) -> Mapping[int, StreamIdentity]:
-        """GE stream id -> identity for the current trace; letters given earlier in this session stay."""
-        return assign_identities(self.trace, self.timeline if self.trace.failed is None else None, self.identities)
+    @property
+    def identities(self) -> Identities:
+        """Letters, colours and hatches of the current trace's streams; a letter given once in this session stays."""
+        key = self.settings.key()
+        if key not in self._identities:
+            busy = None
+            if self.trace.failed is None:
+                t = self.timeline
+                busy = {int(s): float(t.busy_ns(int(s))) for s in set(t.stream.tolist())}
+            self._identities[key] = self._known = identify(self.trace, self._known, busy)
+        return self._identities[key]
