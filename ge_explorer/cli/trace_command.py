@@ -71,10 +71,4 @@ def _what(session: Session, step: Step, lang: str) -> str:
 
 
 def _print_why(session: Session, node: str, lang: str) -> None:
-    for entry in session.trace.why(node):
-        d, rule = entry.decision, entry.step.pass_.rules[entry.decision.rule]
-        mark = "●" if entry.final else "○"
-        print(f"{mark} {entry.step.name}: {d.facet} {d.before} -> {d.after}")
-        print(f"    {printable(rule.text.get(lang))}" + (f" [{rule.source}]" if rule.source else ""))
-        if d.note is not None:
-            print(f"    {printable(d.note.get(lang))}")
+    print(printable(session.trace.why(node).text(lang)))

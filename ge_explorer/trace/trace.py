@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ge_explorer.errors import OptionError, did_you_mean
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue
 from ge_explorer.text import Text
+from ge_explorer.trace.display import DISPLAYS
 from ge_explorer.trace.passes import Decision, Pass
 from ge_explorer.trace.state import Snapshot
+from ge_explorer.trace.why import WhyEntry, WhyTrail
 
 if TYPE_CHECKING:
     from ge_explorer.trace.diff import Diff
@@ -47,15 +49,6 @@ class Step:
     def title(self) -> Text:
         """Short name for the strip."""
         return self.pass_.title
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WhyEntry:
-    """One line of a why-trail: the decision, the step that took it, and whether it is the one that holds now."""
-
-    step: Step
-    decision: Decision
-    final: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +88,7 @@ class Trace:
                 return s
         raise OptionError(f"no step named {ref!r}", todo=did_you_mean(ref, [s.name for s in self.steps]))
 
-    def why(self, ref: Ref | str, facet: str | None = None, upto: int | None = None) -> list[WhyEntry]:
+    def why(self, ref: Ref | str, facet: str | None = None, upto: int | None = None) -> WhyTrail:
         """Decisions about ``ref`` (a Ref or a node name) in order; ``facet`` narrows, ``upto`` is the last step looked at.
 
         The last decisive entry of each facet is ``final``.
@@ -113,7 +106,7 @@ class Trace:
             if d.subject == ref and (facet is None or d.facet == facet)
         ]
         last = {d.facet: i for i, (_, d) in enumerate(found) if d.decisive}
-        return [WhyEntry(s, d, last.get(d.facet) == i) for i, (s, d) in enumerate(found)]
+        return WhyTrail(WhyEntry(s, d, last.get(d.facet) == i) for i, (s, d) in enumerate(found))
 
     def _node_named(self, name: str) -> int:
         for snapshot in (self.final, self.initial):
@@ -143,3 +136,20 @@ class Trace:
             alive = sync is not None and any(e.uid == ref.id for e in sync.events)
             return (ref,) if alive else ()
         return (ref,)
+
+    # ---------------------------------------------------------------- pictures, each alone in a notebook cell
+    def graph(self, **settings: Any) -> Any:
+        """The graph canvas: nodes coloured by stream, event edges."""
+        return DISPLAYS.get("graph")(self, **settings)
+
+    def timeline(self, **settings: Any) -> Any:
+        """Simulated Gantt chart per stream."""
+        return DISPLAYS.get("timeline")(self, **settings)
+
+    def memory_map(self, **settings: Any) -> Any:
+        """Lifetime x address map of all buffers."""
+        return DISPLAYS.get("memory_map")(self, **settings)
+
+    def mermaid(self, **settings: Any) -> Any:
+        """Mermaid diagram, drawn by JupyterLab itself."""
+        return DISPLAYS.get("mermaid")(self, **settings)

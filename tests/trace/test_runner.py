@@ -28,7 +28,9 @@ class Sort(Pass):
 
     def run(self, s: Snapshot, ctx: PassContext) -> Snapshot:
         seq = tuple(s.graph.walk())
-        return s.evolve(order=int_array(range(s.graph.id_bound)), sequence=seq, scope_order=tuple(s.graph.subgraph_order()))
+        return s.evolve(
+            order=int_array(range(s.graph.id_bound)), sequence=seq, scope_order=tuple(s.graph.subgraph_order())
+        )
 
 
 @dataclass(frozen=True)
