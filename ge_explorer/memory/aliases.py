@@ -1,0 +1,177 @@
+"""Alias classes: which tensors are one piece of memory (memory.md A3, A11, A12; first cut).
+
+Union-find over tensor ids. Each union keeps the rule that made it, so the why-trail can say why two tensors share an address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ge_explorer.graph.model import SOURCE_LIKE, Graph, IntArray, Node
+
+WHILE_LIKE = frozenset({"While", "_While", "StatelessWhile"})
+VIEW_LIKE = frozenset(
+    {
+        "Reshape", "ExpandDims", "Squeeze", "SqueezeV2", "SqueezeV3", "Unsqueeze", "UnsqueezeV2", "UnsqueezeV3", "Flatten",
+        "FlattenV2", "ReFormat",
+    }
+)  # fmt: skip
+"""Types whose output is the input's bytes under another shape. GE's table names Merge and Reshape (graph_utils.cc); the others
+run in the GE-local engine without a task, so their output cannot be other bytes than their input (ours)."""
+REUSE_FLAG, REUSE_INDEX = "reuse_input", "reuse_input_index"
+"""Output attributes of a GE dump: this output is written over the input with that index."""
+INPLACE_ABILITY = "_output_inplace_ability"
+PARENT_INDEX = "_parent_node_index"
+
+
+class Aliases:
+    """Union-find over the tensors of a graph; ``rules[root]`` lists why the class has more than one tensor."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._parent = list(range(len(graph.tensors)))
+        self._why: dict[int, dict[str, None]] = {}
+
+    def find(self, t: int) -> int:
+        """Representative of the class of tensor ``t`` (its smallest tensor id)."""
+        p = self._parent
+        while p[t] != t:
+            p[t] = p[p[t]]
+            t = p[t]
+        return t
+
+    def join(self, a: int, b: int, rule: str) -> None:
+        """Put two tensors into one class."""
+        x, y = self.find(a), self.find(b)
+        if x > y:
+            x, y = y, x
+        why = self._why.setdefault(x, {})
+        why[rule] = None
+        if x != y:
+            self._parent[y] = x
+            why.update(self._why.pop(y, {}))
+
+    def rules(self, t: int) -> tuple[str, ...]:
+        """Rules behind the class of ``t``, in order of use."""
+        return tuple(self._why.get(self.find(t), ()))
+
+
+def alias_classes(graph: Graph, order: IntArray, stream: IntArray) -> Aliases:
+    """Classes by GE's rules: references, views, subgraph borders, then in-place pairs.
+
+    ``order`` is the topological id and ``stream`` the stream of each node id (-1 none). In-place pairs are examined against
+    the classes before any in-place pair is joined, as GE does (A11).
+    """
+    classes = Aliases(graph)
+    for n in graph:
+        _references(graph, n, classes)
+        if n.subgraphs:
+            _borders(graph, n, classes)
+    if any(INPLACE_ABILITY in n.attrs for n in graph):
+        readers = _readers(graph)
+        read_only = frozenset(classes.find(t) for n in graph if n.is_source for t in n.outputs)
+        found = [p for n in graph for p in _inplace(graph, n, classes, readers, read_only, order, stream)]
+        for a, b in found:
+            classes.join(a, b, "in-place")
+    return classes
+
+
+def _references(graph: Graph, n: Node, classes: Aliases) -> None:
+    def reuse(output: int, index: int, rule: str) -> None:
+        source = n.inputs[index] if 0 <= index < len(n.inputs) else None
+        if source is not None and output < len(n.outputs):
+            classes.join(source, n.outputs[output], rule)
+
+    if n.op in WHILE_LIKE:
+        for o in range(len(n.outputs)):
+            reuse(o, o, "loop variable")
+    elif n.op == "Merge":
+        for i in range(len(n.inputs)):
+            reuse(0, i, "merge")
+    elif n.op == "StreamMerge":
+        sources = [t for t in n.inputs if t is not None]
+        for t in sources[1:]:
+            classes.join(sources[0], t, "merge")
+    elif n.op in VIEW_LIKE:
+        reuse(0, 0, "view")
+    if n.attrs.get("_output_reuse_input") and (
+        n.attrs.get("_no_padding_continuous_input") or n.attrs.get("_no_padding_continuous_output")
+    ):
+        for o in range(len(n.outputs)):
+            reuse(o, 0, "output reuses input")
+    for o, t in enumerate(n.outputs):
+        attrs = graph.tensor(t).attrs
+        if attrs.get(REUSE_FLAG):
+            reuse(o, int(attrs.get(REUSE_INDEX, 0)), "reference")
+    if n.attrs.get("reference") and not any(graph.tensor(t).attrs.get(REUSE_FLAG) for t in n.outputs):
+        for o in range(min(len(n.outputs), len(n.inputs))):
+            a, b = n.inputs[o], n.outputs[o]
+            if a is not None and graph.tensor(a).shape == graph.tensor(b).shape:
+                reuse(o, o, "reference")
+
+
+def _borders(graph: Graph, holder: Node, classes: Aliases) -> None:
+    """A body's Data is the holder's input; what feeds a body's NetOutput is the holder's output."""
+    for s in holder.subgraphs:
+        for i in graph.scope(s).nodes:
+            n = graph.node(i)
+            if n.op == "NetOutput":
+                for k, t in enumerate(n.inputs):
+                    if t is not None and k < len(holder.outputs):
+                        classes.join(t, holder.outputs[k], "subgraph result")
+            elif PARENT_INDEX in n.attrs and n.outputs:
+                k = int(n.attrs[PARENT_INDEX])
+                source = holder.inputs[k] if 0 <= k < len(holder.inputs) else None
+                if source is not None:
+                    classes.join(source, n.outputs[0], "subgraph input")
+
+
+def _readers(graph: Graph) -> Mapping[int, Sequence[int]]:
+    out: dict[int, list[int]] = {}
+    for n in graph:
+        for t in n.inputs:
+            if t is not None:
+                out.setdefault(t, []).append(n.id)
+    return out
+
+
+def _inplace(
+    graph: Graph, n: Node, classes: Aliases, readers: Mapping[int, Sequence[int]], read_only: frozenset[int],
+    order: IntArray, stream: IntArray,
+) -> list[tuple[int, int]]:  # fmt: skip
+    """(input tensor, output tensor) pairs that pass GE's checks (mem_inplace.cc, graph_utils.cc GetSupportInplaceOutput)."""
+    out: list[tuple[int, int]] = []
+    used: set[int] = set()
+    done: set[int] = set()
+    if n.attrs.get("continuous_output") or n.attrs.get("_no_padding_continuous_output"):
+        return out
+    for o, i in n.attrs.get(INPLACE_ABILITY, ()):
+        source = n.inputs[i] if 0 <= i < len(n.inputs) else None
+        if source is None or not 0 <= o < len(n.outputs) or o in done or i in used:
+            continue
+        target = n.outputs[o]
+        producer = graph.node(graph.tensor(source).producer)
+        others = {r for t in producer.outputs for r in readers.get(t, ())}
+        streams = {int(stream[r]) for r in (producer.id, *others)} - {-1}
+        fits = (
+            graph.tensor(source).nbytes is not None
+            and graph.tensor(source).nbytes == graph.tensor(target).nbytes
+            and n.id == max(others, key=lambda r: int(order[r]))
+            and len(streams) <= 1
+            and not any(graph.node(r).attrs.get("reference") for r in others)
+            and classes.find(source) not in read_only
+            and classes.find(source) != classes.find(target)
+            and "ref_var_src_var_name" not in graph.tensor(target).attrs
+        )
+        if fits:
+            done.add(o)
+            used.add(i)
+            out.append((source, target))
+    return out
+
+
+SOURCE_KINDS: Mapping[str, str] = {
+    **dict.fromkeys(SOURCE_LIKE, "weight"),
+    **dict.fromkeys(("Data", "RefData", "AippData", "AnnData"), "input"),
+    **dict.fromkeys(("Variable", "VariableV2"), "variable"),
+}
+"""Kind of the memory behind each source type; none of it is in the feature map (A2, A15)."""

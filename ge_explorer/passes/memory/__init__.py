@@ -1,0 +1,1 @@
+"""Memory passes: GE plans memory on logical streams, before any event exists."""
