@@ -1,1 +1,136 @@
-"""TODO."""
+"""Files to graphs. ``load(anything)`` recognises the content (never the extension) and returns graph and report.
+
+One file per format with ``sniff(source) -> bool`` and ``read(source, settings) -> LoadResult``, one line in ``LOADERS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from ge_explorer import examples
+from ge_explorer.errors import GraphError, InputError, OptionError
+from ge_explorer.graph.model import Graph
+from ge_explorer.load.report import LoadReport, LoadResult
+from ge_explorer.load.source import SIZE_LIMIT, Source, read_source, refuse_known_strangers
+from ge_explorer.registry import Registry
+from ge_explorer.text import Text
+
+__all__ = ["LOADERS", "LoadReport", "LoadResult", "LoadSettings", "Loader", "load"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSettings:
+    """How to read. ``dims`` gives values to symbolic dimensions, ``check`` also runs the format's own checker,
+    ``limit`` is the largest file in bytes, ``node_limit`` the largest graph after expansion.
+    """
+
+    dims: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    check: bool = True
+    limit: int = SIZE_LIMIT
+    node_limit: int = 500_000
+
+
+class Loader(Protocol):
+    """A module that reads one format."""
+
+    def sniff(self, source: Source) -> bool:
+        """True when the content is this format (looked at by content, cheap)."""
+
+    def read(self, source: Source, settings: LoadSettings) -> LoadResult:
+        """Graph and report; InputError when the content is damaged."""
+
+
+LOADERS: Registry[Loader] = Registry(
+    "loader",
+    {
+        "onnx": "ge_explorer.load.onnx_model:ONNX",
+        "onnx-text": "ge_explorer.load.onnx_text:ONNX_TEXT",
+    },
+    group="ge_explorer.loaders",
+)
+
+
+def load(source: Any, *, dims: Mapping[str, int] | None = None, check: bool = True, limit: int = SIZE_LIMIT,
+         node_limit: int = 500_000) -> LoadResult:  # fmt: skip
+    """Graph and report of ``source``.
+
+    ``source``: a path, bytes, an open binary file, an ``onnx.ModelProto``, a Graph, or the name of a built-in example
+    (a file of the same name needs ``./`` in front). ``dims`` binds symbolic dimensions, such as ``{"batch": 8}``.
+
+    Errors: InputError, with what is wrong, where, and what to do, for anything that cannot become a graph.
+
+    >>> load("fork_join").report.format
+    'example'
+    """
+    settings = LoadSettings(MappingProxyType(dict(dims or {})), check, limit, node_limit)
+    if isinstance(source, Graph):
+        return LoadResult(source, LoadReport("graph", source.name, (_size(source),)))
+    if isinstance(source, str) and source.partition(":")[0] in examples.names():
+        return _example(source)
+    if isinstance(source, bytes | bytearray | memoryview):
+        return _read(Source("<bytes>", bytes(source)), settings)
+    if type(source).__module__.partition(".")[0] in ("onnx", "onnx_ml_pb2") and hasattr(source, "SerializeToString"):
+        from ge_explorer.load.onnx_model import read_proto
+
+        return read_proto(source, settings)
+    if hasattr(source, "read") and not isinstance(source, str | PathLike):
+        content = source.read()
+        if not isinstance(content, bytes):
+            raise InputError("the file is open as text", todo="Open it in binary mode ('rb').")
+        return _read(Source(str(getattr(source, "name", "<file>")), content), settings)
+    if isinstance(source, str | PathLike):
+        text = fspath(source)
+        return _read(read_source(Path(text if isinstance(text, str) else text.decode()), limit), settings)
+    raise InputError(
+        "this object is not a model",
+        got=type(source).__name__,
+        todo="Give a path, bytes, an onnx model, a Graph or a name.",
+    )
+
+
+def _example(name: str) -> LoadResult:
+    try:
+        e = examples.get(name)
+    except OptionError as error:
+        raise InputError(error.what, where=name, todo=error.todo) from error
+    return LoadResult(e.graph, LoadReport("example", name, (e.title, e.lesson, _size(e.graph))))
+
+
+def _read(source: Source, settings: LoadSettings) -> LoadResult:
+    if not source.data:
+        raise InputError("there is no content", where=source.name, todo="Export the model again.")
+    refuse_known_strangers(source)
+    for name in LOADERS.names():
+        loader = LOADERS.get(name)
+        if loader.sniff(source):
+            try:
+                return loader.read(source, settings)
+            except GraphError as e:
+                raise InputError(f"the graph in this file is not sound: {e.what}", where=e.where or source.name, got=e.got,
+                                 todo=e.todo) from e  # fmt: skip
+    if source.is_text:
+        raise InputError(
+            "this text is not a graph in a format we know",
+            where=source.name,
+            got=source.head[:40].decode("utf-8", errors="replace"),
+            todo=f"Formats read: {', '.join(LOADERS.names())}, and built-in examples.",
+        )
+    raise InputError(
+        "this is not a model in a format we know",
+        where=f"{source.name}, byte 0",
+        got=source.data[:8].hex(" "),
+        todo=f"Formats read: {', '.join(LOADERS.names())}, and built-in examples.",
+    )
+
+
+def _size(graph: Graph) -> Text:
+    scopes = sum(s is not None for s in graph.scopes) - 1
+    return Text(
+        "{n} nodes, {e} data edges, {c} control edges, {s} subgraphs",
+        "{n} 个节点，{e} 条数据边，{c} 条控制边，{s} 个子图",
+    ).format(n=len(graph), e=len(graph.edges), c=len(graph.control), s=scopes)

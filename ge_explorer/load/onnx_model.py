@@ -1,0 +1,108 @@
+"""Loader for ONNX: binary protobuf, or an ``onnx.ModelProto`` already in memory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ge_explorer.errors import InputError
+from ge_explorer.issue import Issue
+from ge_explorer.load import onnx_report
+from ge_explorer.load.onnx_census import census
+from ge_explorer.load.onnx_convert import Converter
+from ge_explorer.load.onnx_flatten import Flattener, flatten_issues
+from ge_explorer.load.onnx_records import Proto
+from ge_explorer.load.onnx_shapes import infer
+from ge_explorer.load.onnx_wire import looks_like_model, top_fields
+from ge_explorer.load.report import LoadReport, LoadResult
+from ge_explorer.load.source import Source
+
+if TYPE_CHECKING:
+    from ge_explorer.load import LoadSettings
+
+CHECK_LIMIT = 16 * 1024 * 1024
+"""Bytes up to which ONNX's own checker also looks at the file (its verdict is a note, never a refusal)."""
+
+
+class OnnxLoader:
+    """Binary ONNX, recognised by its top-level fields."""
+
+    def sniff(self, source: Source) -> bool:
+        """True when the bytes start like a ModelProto."""
+        return not source.data[:1].isspace() and looks_like_model(source.data)
+
+    def read(self, source: Source, settings: LoadSettings) -> LoadResult:
+        """Parse and convert. InputError with the byte where a damaged file breaks off."""
+        import onnx
+        from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+        found, at, why = top_fields(source.data)
+        if why:
+            raise InputError(
+                f"the ONNX file is damaged or cut off: {why}", where=f"{source.name}, byte {at} of {len(source.data)}",
+                todo="Copy or export the file again.",
+            )  # fmt: skip
+        model = onnx.ModelProto()
+        try:
+            model.ParseFromString(source.data)
+        except DecodeError as e:
+            raise InputError(
+                "the ONNX file is damaged inside", where=f"{source.name}, in one of {', '.join(dict.fromkeys(found))}",
+                got=str(e), todo="Copy or export the file again.",
+            ) from e  # fmt: skip
+        return read_proto(model, settings, source)
+
+
+ONNX = OnnxLoader()
+
+
+def read_proto(
+    model: Proto, settings: LoadSettings, source: Source | None = None, format_: str = "ONNX binary"
+) -> LoadResult:
+    """Graph and report of a parsed model. ``source`` None: the model came from memory."""
+    import onnx
+
+    if isinstance(model, onnx.GraphProto):
+        model = onnx.helper.make_model(model)
+    if not isinstance(model, onnx.ModelProto):
+        raise InputError("this onnx object holds no graph", got=type(model).__name__, todo="Give a ModelProto.")
+    name = source.name if source is not None else "<ModelProto>"
+    g = model.graph
+    if not (len(g.node) or len(g.input) or len(g.output) or len(g.initializer)):
+        raise InputError("the model has an empty graph", where=name, todo="Export the model again.")
+    counts = census(model)
+    flattener = Flattener(model, settings.node_limit)
+    record = flattener.run()
+    types = infer(record, model, settings.dims)
+    attrs: dict[str, Any] = {"_gx_format": format_, "_gx_opsets": tuple(sorted(counts["opsets"].items()))}
+    converter = Converter(types, g.name or Path(name).stem or "graph", attrs)
+    graph = converter.run(record)
+    issues: list[Issue] = flatten_issues(flattener, record)
+    issues += onnx_report.convert_issues(counts, converter, graph, types, _absent_files(converter, source))
+    if settings.check and (source is None or len(source.data) <= CHECK_LIMIT):
+        path = source.path if source is not None else None
+        if not counts["external"]:
+            issues += onnx_report.checker_issues(model)
+        elif path is not None:
+            issues += onnx_report.checker_issues(str(path))
+    found = onnx_report.found(counts, converter, flattener, format_)
+    missing = onnx_report.missing(counts, converter, graph, record)
+    counts["graph_nodes"], counts["format"] = len(graph), format_
+    return LoadResult(graph, LoadReport(format_, name, tuple(found), tuple(missing), tuple(issues), counts))
+
+
+def _absent_files(converter: Converter, source: Source | None) -> list[str]:
+    """Side files the model names that are not beside it. Names that leave the folder are never looked up."""
+    names = dict.fromkeys(location for _, location in converter.external)
+    if not names:
+        return []
+    folder = source.path.parent if source is not None and source.path is not None else None
+    absent = []
+    for location in names:
+        safe = (
+            bool(location) and not os.path.isabs(location) and ".." not in Path(location).parts and "\0" not in location
+        )
+        if folder is None or not safe or not (folder / location).is_file():
+            absent.append(location)
+    return absent
