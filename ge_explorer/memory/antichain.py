@@ -11,6 +11,7 @@ checks it against ``before`` without trusting this file.
 from __future__ import annotations
 
 from collections import deque
+from itertools import pairwise
 
 from ge_explorer.graph.happens_before import HappensBefore
 from ge_explorer.graph.reach import bits
@@ -75,9 +76,9 @@ class _Network:
 
     def start_from(self, problem: MemoryProblem, plan: MemoryPlan) -> None:
         """Initial flow: the hand-overs of ``plan``."""
-        bounds = sorted(self.first) + [self.vertices]
+        edges = [*sorted(self.first), self.vertices]
         start_of = {}
-        for lo, hi in zip(bounds, bounds[1:], strict=False):
+        for lo, hi in pairwise(edges):
             for p in range(lo, hi):
                 start_of[p] = lo
         step = [0] * (self.vertices + 1)
@@ -89,12 +90,12 @@ class _Network:
                 else:
                     continue
             else:
-                p = next((p for p in self.entries[x] if start_of[p] == start_of[q] and p <= q), None)
-                if p is None:
+                entry = next((p for p in self.entries[x] if start_of[p] == start_of[q] and p <= q), None)
+                if entry is None:
                     continue
-                self.enter_flow[x, p] = self.enter_flow.get((x, p), 0) + amount
+                self.enter_flow[x, entry] = self.enter_flow.get((x, entry), 0) + amount
                 self.exit_flow[y] += amount
-                step[p] += amount
+                step[entry] += amount
                 step[q] -= amount
             self.given[x] += amount
             self.taken[y] += amount
@@ -149,7 +150,7 @@ class _Network:
         while parent[path[-1]] != -1:
             path.append(parent[path[-1]])
         path.reverse()
-        arcs = list(zip(path, path[1:], strict=False))
+        arcs = list(pairwise(path))
         room = min(self.size[path[0]] - self.given[path[0]], self.size[end - self.n] - self.taken[end - self.n])
         room = min([room, *(c for u, v in arcs if (c := self._capacity(u, v)) is not None)])
         for u, v in arcs:

@@ -1,0 +1,12 @@
+"""Independent verification of snapshots and traces. Nothing here imports a pass: a pass cannot vouch for itself.
+
+Codes (GX1xx order, streams, deadlock; GX2xx memory): GX110 dependency nobody orders, GX111 deadlock, GX112 event inside one
+stream, GX113 event ids, GX114 stream ids, GX115 stream not joined, GX116 more events than GE leaves, GX117 StreamSwitch sends,
+GX118 node without a stream, GX119 activation list, GX120 event that does not fit its nodes, GX121 subgraph body on another
+stream, GX122 order not topological, GX123 sequence incomplete, GX190 a step failed, GX201-GX205 memory (memory/verify.py).
+"""
+
+from ge_explorer.check.memory import verify_plan
+from ge_explorer.check.snapshot import check_snapshot, check_trace
+
+__all__ = ["check_snapshot", "check_trace", "verify_plan"]
