@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ge_explorer.graph.happens_before import (
-    NEXT_LIKE, DeadlockError, HappensBefore, Order, happens_before, holder_orders,
+    NEXT_LIKE,
+    DeadlockError,
+    HappensBefore,
+    Order,
+    happens_before,
+    holder_orders,
 )  # fmt: skip
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue
@@ -125,13 +130,3 @@ def deadlock_issue(s: Snapshot, error: DeadlockError) -> Issue:
         ),
         "sync.md 19.1",
     )  # fmt: skip
-
-    "Blocked",
-    "activation_orders",
-    "activators",
-    "deadlock_issue",
-    "event_orders",
-    "real_order",
-    "sequence_of",
-    "streams_of",
-]
