@@ -7,7 +7,7 @@ import binascii
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -41,7 +41,7 @@ class SelectionState:
     query: str = ""
     strength: str = ""
     disabled: frozenset[str] = frozenset()
-    options: Mapping[str, str] = MappingProxyType({})
+    options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     chip: str = ""
     lang: str = "en"
     layout: str = "lanes"

@@ -17,8 +17,8 @@ def sentence(trace: Trace, timeline: Timeline | None = None, identities: Identit
     failed = trace.failed
     if failed is not None:
         why = str(failed.error) if failed.error else ""
-        en = f"Step {failed.index + 1}, {failed.title.en or failed.pass_.name}, failed: {why}"
-        return Text(en, f"第 {failed.index + 1} 步“{failed.title.get('zh') or failed.pass_.name}”失败：{why}")
+        told = f"Step {failed.index + 1}, {failed.title.en or failed.pass_.name}, failed: {why}"
+        return Text(told, f"第 {failed.index + 1} 步“{failed.title.get('zh') or failed.pass_.name}”失败：{why}")
     s = trace.final
     nodes = count(sum(1 for n in s.graph if not n.is_source))
     en, zh = [f"{nodes} operators"], [f"{nodes} 个算子"]
@@ -48,7 +48,8 @@ def _busy(timeline: Timeline, trace: Trace, identities: Identities | None) -> Te
     streams = sorted({int(i) for i in timeline.stream}, key=lambda i: -timeline.busy_ns(i))
     if total == 0 or len(streams) < 2:
         return Text("")
-    en, zh = [], []
+    en: list[str] = []
+    zh: list[str] = []
     for i in streams[:3]:
         who = identities.of(len(trace.steps) - 1, i) if identities is not None else None
         name = who.letter if who else f"#{i}"

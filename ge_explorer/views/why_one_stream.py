@@ -44,7 +44,7 @@ def ceiling(graph: Graph, timeline: Timeline) -> Ceiling:
     """
     cost = np.zeros(graph.id_bound, np.int64)
     np.add.at(cost, timeline.node, timeline.end_ns - timeline.start_ns)
-    waiting = {i: 0 for i in graph.node_ids}
+    waiting = dict.fromkeys(graph.node_ids, 0)
     for _, b in graph.dependencies:
         waiting[b] += 1
     ready = [i for i, n in waiting.items() if n == 0]
@@ -99,7 +99,8 @@ def reason(trace: Trace) -> tuple[Text, str]:
     return (
         Text(f"Operators run on {len(engines)} engines ({names}), but none of their clusters may leave the main stream: they "
              f"reuse the stream of their predecessor or belong to an engine without streams of its own.{tail}",
-             f"算子分布在 {len(engines)} 个引擎（{names}），但没有簇可以离开主流：它们复用前驱的流，或所属引擎没有独立的流。{tail_zh}"),
+             f"算子分布在 {len(engines)} 个引擎（{names}），但没有簇可以离开主流："
+             f"它们复用前驱的流，或所属引擎没有独立的流。{tail_zh}"),
         "compiler/graph/build/stream/logical_stream_allocator.cc AssignByDependencyPass",
     )  # fmt: skip
 
@@ -124,9 +125,8 @@ def why_one_stream(
     top: Ceiling | None = None
     if timeline is not None and timeline.node.size:
         top = ceiling(s.graph, timeline)
-        facts.append(
-            {"value": count(top.width), "label": both(Text("operators side by side at most", "最多可并排的算子")), "origin": Origin.MODEL.value}
-        )  # fmt: skip
+        label = Text("operators side by side at most", "最多可并排的算子")
+        facts.append({"value": count(top.width), "label": both(label), "origin": Origin.MODEL.value})
         if top.speedup is not None:
             label = Text(
                 f"ceiling: work {us(top.work_ns)} ÷ critical path {us(top.path_ns)} us, cores not limited",
