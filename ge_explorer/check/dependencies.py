@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ge_explorer.check.ordering import activators, sequence_of, streams_of
-from ge_explorer.graph.happens_before import ENTER_LIKE, NEXT_LIKE, HappensBefore
+from ge_explorer.graph.happens_before import ENTER_LIKE, NEXT_LIKE, HappensBefore, border_pairs
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue
 from ge_explorer.text import Text
@@ -15,7 +15,6 @@ UNORDERED, NOT_JOINED, BODY = "GX110", "GX115", "GX121"
 LIMIT = 100
 MERGE_LIKE = frozenset({"Merge", "RefMerge", "StreamMerge"})
 THREAD_SCOPE = "_thread_scope_id"
-FFTS = ("_ffts_sub_graph", "_ffts_plus_sub_graph")
 
 
 def ordered_dependencies(s: Snapshot, hb: HappensBefore) -> Iterator[Issue]:
@@ -69,19 +68,8 @@ def _pairs(s: Snapshot) -> Iterator[tuple[int, int, str]]:
         if (u, v) not in seen:
             seen.add((u, v))
             yield u, v, why
-    for scope in g.scopes:
-        if scope is None or scope.parent < 0:
-            continue
-        holder = g.node(scope.parent)
-        if any(k in holder.attrs for k in (*FFTS, THREAD_SCOPE)):
-            continue
-        for i in scope.nodes:
-            n = g.node(i)
-            if stream[i] >= 0 and not g.pred[i]:
-                yield from ((p, i, "subgraph entry") for p in dict.fromkeys(g.pred[holder.id]))
-            if n.attrs.get("_subgraph_end_node"):
-                yield from ((i, x, "subgraph end") for x in dict.fromkeys(g.succ[holder.id]))
-                break
+    for u, v in border_pairs(g, stream):
+        yield u, v, "subgraph end" if g.pred[v] else "subgraph entry"
 
 
 def _by_activation(s: Snapshot, hb: HappensBefore, u: int, v: int) -> bool:
@@ -121,7 +109,10 @@ def joined_streams(s: Snapshot, hb: HappensBefore) -> Iterator[Issue]:
 
 
 def subgraph_bodies(s: Snapshot, hb: HappensBefore) -> Iterator[Issue]:
-    """GX121 where a body runs on another stream than its holder and only GE's assumption about holders orders it."""
+    """GX121 where a body runs on another stream than its holder and nothing proves that it stays between what the holder waits
+    for and what waits for the holder. GE's label maker adds StreamActive and LabelSet nodes for that; graphs that did not come
+    from GE have none.
+    """
     g, stream, names = s.graph, streams_of(s).node, s.graph.unique_names
     place = {v: k for k, v in enumerate(sequence_of(s))}
     for holder in g:
@@ -140,10 +131,11 @@ def subgraph_bodies(s: Snapshot, hb: HappensBefore) -> Iterator[Issue]:
                 yield Issue(
                     BODY, "note",
                     Text(
-                        f"the body of {names[holder.id]} uses stream {st}; no event or activation ties it to what comes before "
-                        f"and after the node. GE's own check takes that order for granted, and so do we",
-                        f"{names[holder.id]} 的子图使用流 {st}，没有事件或激活把它与该节点的前后任务连起来；"
-                        "GE 自身的检查默认此顺序成立，本工具亦然",
+                        f"the body of {names[holder.id]} uses stream {st}, and no event or activation in this graph ties it to "
+                        f"what comes before and after. GE adds nodes for that when it makes labels; they are not modelled. The "
+                        f"memory plan does not rely on that order",
+                        f"{names[holder.id]} 的子图使用流 {st}，图中没有事件或激活把它与前后任务连起来。"
+                        "GE 在生成 label 时会为此插入节点，这里没有建模；内存规划也不依赖这一顺序",
                     ),
                     (Ref("node", holder.id), Ref("stream", st)),
                     Text(

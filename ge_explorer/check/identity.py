@@ -136,22 +136,25 @@ def surplus_events(s: Snapshot) -> Iterator[Issue]:
     """GX116: after GE's clean-up a node sends at most one event to a stream, and receives at most one from a stream."""
     to_stream: dict[tuple[int, int], Event] = {}
     from_stream: dict[tuple[int, int], Event] = {}
+    pairs: list[tuple[Event, Event]] = []
     for e in _events(s):
-        for table, key in ((to_stream, (e.send, e.recv_stream)), (from_stream, (e.send_stream, e.recv))):
-            other = table.setdefault(key, e)
-            if other is e:
-                continue
-            yield Issue(
-                EXTRA, "note",
-                Text(
-                    f"events {other.id} and {e.id} say the same twice ({_name(s, e.send)} to {_name(s, e.recv)})",
-                    f"事件 {other.id} 与 {e.id} 重复（{_name(s, e.send)} 到 {_name(s, e.recv)}）",
-                ),
-                (Ref("event", other.uid), Ref("event", e.uid)),
-                Text("Run optimize-by-send and optimize-by-recv.", "请运行 optimize-by-send 与 optimize-by-recv。"),
-                "sync.md 19.7",
-            )  # fmt: skip
-            break
+        a = to_stream.setdefault((e.send, e.recv_stream), e)
+        b = from_stream.setdefault((e.send_stream, e.recv), e)
+        if a is not e or b is not e:
+            pairs.append((a if a is not e else b, e))
+    if not pairs:
+        return
+    first, second = pairs[0]
+    example = f"{first.id}, {second.id}"
+    yield Issue(
+        EXTRA, "note",
+        Text(
+            f"{len(pairs)} events repeat what another one between the same node and stream says already (such as events {example})",
+            f"{len(pairs)} 个事件与同一节点、同一流之间的另一事件重复（例如事件 {example}）",
+        ),
+        tuple(dict.fromkeys(Ref("event", e.uid) for pair in pairs for e in pair)),
+        Text("Run optimize-by-send and optimize-by-recv.", "请运行 optimize-by-send 与 optimize-by-recv。"), "sync.md 19.7",
+    )  # fmt: skip
 
 
 def switch_senders(s: Snapshot) -> Iterator[Issue]:

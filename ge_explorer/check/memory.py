@@ -12,13 +12,13 @@ from ge_explorer.trace.state import Snapshot
 def verify_plan(s: Snapshot, hb: HappensBefore | None = None) -> tuple[Issue, ...]:
     """Issues of the plan of ``s`` under the order its streams, events and activations really give; empty without a plan.
 
-    The plan was made before events existed. Subgraph bodies follow GE's holder rule (memory.md A18). ``hb``: that order if it is
-    at hand already.
+    The plan was made before events existed, so it must hold without anything that only GE takes for granted. ``hb``: the real
+    order if it is at hand already.
     """
     if s.memory is None or s.streams is None:
         return ()
     try:
-        hb = hb or real_order(s, holders=True)
+        hb = hb or real_order(s)
     except DeadlockError as e:
         return (deadlock_issue(s, e),)
     return verify(s.memory.problem, s.memory.plan, hb, s.graph.unique_names, streams_of(s).node.tolist())

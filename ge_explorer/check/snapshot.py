@@ -51,7 +51,7 @@ def check_snapshot(s: Snapshot) -> tuple[Issue, ...]:
     except DeadlockError as e:
         return (*issues, deadlock_issue(s, e))
     issues.extend(joined_streams(s, full))
-    issues.extend(verify_plan(s, full))
+    issues.extend(verify_plan(s, strict))
     return tuple(issues)
 
 

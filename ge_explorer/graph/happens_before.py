@@ -22,6 +22,8 @@ from ge_explorer.graph.reach import Reach
 
 ENTER_LIKE = frozenset({"Enter", "RefEnter"})
 NEXT_LIKE = frozenset({"NextIteration", "RefNextIteration"})
+UNSYNCED_HOLDERS = ("_ffts_sub_graph", "_ffts_plus_sub_graph", "_thread_scope_id")
+"""Attributes of holders whose bodies get no border events (FFTS runs them by itself)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +226,10 @@ def _circle(stuck: list[int], pred: dict[int, list[Order]], missing: dict[int, i
 
 
 def dependency_orders(graph: Graph, stream: Mapping[int, int] | Sequence[int] | IntArray) -> list[Order]:
-    """Orders that GE's event insertion will establish: data and control edges between tasks, and subgraph holders.
+    """Orders that GE's event insertion will establish, for the time before any event exists (GE plans memory then).
 
-    Used before any event exists (GE plans memory at that point). An edge counts when both ends are tasks and it gets an
-    event by sync.md 5.3; edges out of Enter do not. Holders follow ``holder_orders``.
+    Data and control edges between tasks of different streams, and the subgraph border pairs of sync.md 5.2. Edges out of Enter
+    get no event (5.3 rule 3). Nothing is taken for granted about subgraph bodies: see ``holder_orders``.
     """
     out: list[Order] = []
     for pairs, why in (([(e.src, e.dst) for e in graph.edges], "data"), (list(graph.control), "control")):
@@ -237,12 +239,34 @@ def dependency_orders(graph: Graph, stream: Mapping[int, int] | Sequence[int] | 
             if graph.node(u).op in ENTER_LIKE and graph.node(v).op != "StreamActive":
                 continue
             out.append(Order(u, v, why))
-    return out + holder_orders(graph, stream)
+    for u, v in border_pairs(graph, stream):
+        if stream[u] >= 0 and stream[v] >= 0 and stream[u] != stream[v]:
+            out.append(Order(u, v, "border"))
+    return out
+
+
+def border_pairs(graph: Graph, stream: Mapping[int, int] | Sequence[int] | IntArray) -> list[tuple[int, int]]:
+    """(producer of the holder, entry task of its body) and (end node of the body, consumer of the holder): the pairs that GE
+    examines at subgraph borders (stream_allocator.cc InsertEventsForSubgraph).
+    """
+    out: list[tuple[int, int]] = []
+    for scope in graph.scopes:
+        if scope is None or scope.parent < 0 or any(k in graph.node(scope.parent).attrs for k in UNSYNCED_HOLDERS):
+            continue
+        for i in scope.nodes:
+            if stream[i] >= 0 and not graph.pred[i]:
+                out.extend((p, i) for p in dict.fromkeys(graph.pred[scope.parent]))
+            if graph.node(i).attrs.get("_subgraph_end_node"):
+                out.extend((i, x) for x in dict.fromkeys(graph.succ[scope.parent]))
+                break
+    return out
 
 
 def holder_orders(graph: Graph, stream: Mapping[int, int] | Sequence[int] | IntArray) -> list[Order]:
     """Orders of a node that owns subgraphs (If, While, PartitionedCall): its inside starts after everything the holder waits
     for, and whoever waits for the holder waits for its inside (A18, dependency_analyzer.cc).
+
+    GE's own memory check takes this for granted; streams and events alone do not prove it for a body on another stream.
 
     The end of holder h is the virtual point ``graph.id_bound + h``.
     """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ge_explorer.graph.model import SOURCE_LIKE, Graph, IntArray, Node
+from ge_explorer.graph.model import CONST_LIKE, SOURCE_LIKE, Graph, IntArray, Node
 
 WHILE_LIKE = frozenset({"While", "_While", "StatelessWhile"})
 VIEW_LIKE = frozenset(
@@ -64,11 +64,12 @@ def alias_classes(graph: Graph, order: IntArray, stream: IntArray) -> Aliases:
     classes = Aliases(graph)
     for n in graph:
         _references(graph, n, classes)
-        if n.subgraphs:
-            _borders(graph, n, classes)
+    for n in graph:
+        if n.subgraphs or n.op in WHILE_LIKE:
+            _borders(graph, n, classes, _source_classes(graph, classes))
     if any(INPLACE_ABILITY in n.attrs for n in graph):
         readers = _readers(graph)
-        read_only = frozenset(classes.find(t) for n in graph if n.is_source for t in n.outputs)
+        read_only = _source_classes(graph, classes)
         found = [p for n in graph for p in _inplace(graph, n, classes, readers, read_only, order, stream)]
         for a, b in found:
             classes.join(a, b, "in-place")
@@ -81,10 +82,7 @@ def _references(graph: Graph, n: Node, classes: Aliases) -> None:
         if source is not None and output < len(n.outputs):
             classes.join(source, n.outputs[output], rule)
 
-    if n.op in WHILE_LIKE:
-        for o in range(len(n.outputs)):
-            reuse(o, o, "loop variable")
-    elif n.op == "Merge":
+    if n.op == "Merge":
         for i in range(len(n.inputs)):
             reuse(0, i, "merge")
     elif n.op == "StreamMerge":
@@ -109,18 +107,42 @@ def _references(graph: Graph, n: Node, classes: Aliases) -> None:
                 reuse(o, o, "reference")
 
 
-def _borders(graph: Graph, holder: Node, classes: Aliases) -> None:
-    """A body's Data is the holder's input; what feeds a body's NetOutput is the holder's output."""
-    for s in holder.subgraphs:
+def _source_classes(graph: Graph, classes: Aliases) -> frozenset[int]:
+    """Classes that hold an input, weight or variable: nobody may write into them."""
+    return frozenset(
+        classes.find(t) for n in graph if n.is_source and not is_body_input(n) for t in n.outputs
+    )  # fmt: skip
+
+
+def is_body_input(n: Node) -> bool:
+    """True for the Data node of a body that stands for an input of the holder."""
+    return PARENT_INDEX in n.attrs and n.op not in CONST_LIKE
+
+
+def _borders(graph: Graph, holder: Node, classes: Aliases, read_only: frozenset[int]) -> None:
+    """A body's Data is the holder's input; what feeds a body's NetOutput is the holder's output. A loop variable is one buffer
+    for the initial value, every round and the result, unless the initial value is read-only: GE copies it first (A21), so the
+    variable then has a buffer of its own, first written at the loop itself.
+    """
+    variable: dict[int, int] = {}
+    if holder.op in WHILE_LIKE:
+        for k, (a, b) in enumerate(zip(holder.inputs, holder.outputs, strict=False)):
+            if a is not None and classes.find(a) not in read_only:
+                classes.join(a, b, "loop variable")
+            variable[k] = b
+    for position, s in enumerate(holder.subgraphs):
+        condition = holder.op in WHILE_LIKE and position == 0 and len(holder.subgraphs) > 1
         for i in graph.scope(s).nodes:
             n = graph.node(i)
             if n.op == "NetOutput":
-                for k, t in enumerate(n.inputs):
-                    if t is not None and k < len(holder.outputs):
-                        classes.join(t, holder.outputs[k], "subgraph result")
-            elif PARENT_INDEX in n.attrs and n.outputs:
+                # an ONNX Loop body returns its condition first, which the Loop itself does not return
+                shift = max(len(n.inputs) - len(holder.outputs), 0) if holder.op == "Loop" else 0
+                for t, result in zip(n.inputs[shift:], holder.outputs, strict=False):
+                    if t is not None and not condition:
+                        classes.join(t, result, "subgraph result")
+            elif is_body_input(n) and n.outputs:
                 k = int(n.attrs[PARENT_INDEX])
-                source = holder.inputs[k] if 0 <= k < len(holder.inputs) else None
+                source = variable.get(k, holder.inputs[k] if 0 <= k < len(holder.inputs) else None)
                 if source is not None:
                     classes.join(source, n.outputs[0], "subgraph input")
 

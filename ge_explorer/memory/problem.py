@@ -13,7 +13,7 @@ import numpy as np
 
 from ge_explorer.graph.happens_before import HappensBefore, dependency_orders, happens_before
 from ge_explorer.graph.model import CONST_LIKE, Graph, IntArray, Node
-from ge_explorer.memory.aliases import PARENT_INDEX, SOURCE_KINDS, WHILE_LIKE, Aliases, alias_classes
+from ge_explorer.memory.aliases import SOURCE_KINDS, WHILE_LIKE, Aliases, alias_classes, is_body_input
 from ge_explorer.memory.lifetimes import NEVER, Spans, before_masks, lifetimes, spans
 from ge_explorer.memory.model import Buffer, MemoryProblem
 from ge_explorer.memory.sizes import BLOCK_ALIGNMENT, aligned, padded_size, payload_bytes
@@ -134,8 +134,7 @@ def _collect(graph: Graph, classes: Aliases) -> dict[int, _Class]:
         c = groups.setdefault(root, _Class())
         c.tensors.append(t.id)
         producer = graph.node(t.producer)
-        in_body = producer.op not in CONST_LIKE and PARENT_INDEX in producer.attrs
-        if producer.is_source and not in_body:
+        if producer.is_source and not is_body_input(producer):
             c.kinds.add(SOURCE_KINDS[producer.op])
         payload, assumed = payload_bytes(t)
         if not (
@@ -145,6 +144,10 @@ def _collect(graph: Graph, classes: Aliases) -> dict[int, _Class]:
         c.assumed |= assumed
         if not producer.is_source and not producer.subgraphs:
             c.writers[producer.id] = None
+        elif producer.op in WHILE_LIKE:
+            initial = producer.inputs[t.index] if t.index < len(producer.inputs) else None
+            if initial is not None and classes.find(initial) != root:
+                c.writers[producer.id] = None  # the copy of a read-only initial value
     for n in graph:
         for tensor in n.inputs:
             if tensor is None:

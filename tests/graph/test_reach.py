@@ -11,7 +11,7 @@ import pytest
 import ge_explorer.graph.reach as reach_module
 from ge_explorer.errors import GraphError
 from ge_explorer.graph.builder import GraphBuilder
-from ge_explorer.graph.happens_before import DeadlockError, Order, dependency_orders, happens_before
+from ge_explorer.graph.happens_before import DeadlockError, Order, dependency_orders, happens_before, holder_orders
 from ge_explorer.graph.reach import Reach, bits, reduced_predecessors
 
 
@@ -104,8 +104,10 @@ def test_holder_orders_tie_a_body_to_its_surroundings() -> None:
         b.outputs(b.op("Relu", inner, name="r"))
     g = b.build(b.op("Relu", branch, name="post"))
     stream = [-1 if n.is_source else 1 if n.name == "then/r" else 0 for n in g]
-    hb = happens_before(g.walk(), stream, dependency_orders(g, stream))
+    hb = happens_before(g.walk(), stream, [*dependency_orders(g, stream), *holder_orders(g, stream)])
     name = g.by_name
     assert hb.ordered(name["pre"], name["then/r"])
     assert hb.ordered(name["then/r"], name["post"])
     assert not hb.ordered(name["then/r"], name["if"])
+    bare = happens_before(g.walk(), stream, dependency_orders(g, stream))
+    assert not bare.ordered(name["pre"], name["then/r"]), "streams and events alone do not prove it"

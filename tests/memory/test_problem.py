@@ -121,6 +121,23 @@ def test_what_a_loop_reads_lives_through_every_round() -> None:
     assert not problem.before[temporary.id] >> pre_buffer.id & 1, "the next round reads pre again"
 
 
+def test_a_loop_variable_with_a_read_only_start_gets_its_own_buffer() -> None:
+    b = GraphBuilder("g")
+    x = b.data("x", (256,))
+    loop = b.op("While", x, name="loop", shape=(256,))
+    with b.subgraph(loop, "cond") as (inner,):
+        b.outputs(b.op("Less", inner, name="go", shape=(), dtype="bool"))
+    with b.subgraph(loop, "body") as (inner,):
+        b.outputs(b.op("Relu", inner, name="next"))
+    g = b.build(b.op("Relu", loop, name="z"))
+    problem = problem_of(g)
+    variable = named(problem, "loop:0")
+    assert [g.unique_names[i] for i in variable.producers] == ["loop"]
+    assert "body/next" in {g.unique_names[i] for i in variable.readers}
+    assert HELD in variable.alias_rules
+    assert dict(problem.excluded) == {"input": 1024, "output": 1024}
+
+
 def test_no_reuse_flag_keeps_a_buffer_apart() -> None:
     b = GraphBuilder("g")
     v = b.data("x", (256,))
