@@ -1,0 +1,87 @@
+"""One panel, one file. Each also works alone: ``show_timeline(session)`` and friends return something to display."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ge_explorer.widgets.panels.context import PanelContext, SessionLike
+
+__all__ = [
+    "PanelContext",
+    "show_diff",
+    "show_events",
+    "show_issues",
+    "show_memory",
+    "show_mermaid",
+    "show_streams",
+    "show_timeline",
+]
+
+
+def _show(panel: Any, session: SessionLike, lang: str, step: int | None = None, compare: int | None = None) -> Any:
+    """Panel alone in a cell: a click selects inside this panel."""
+    from ge_explorer.views.selection_state import SelectionState
+
+    last = len(session.trace) - 1
+    state = SelectionState(step=last if step is None else step, lang=lang)
+    if compare is not None:
+        state = state.but(compare=compare)
+    held = [state]
+
+    def select(refs: tuple[Any, ...]) -> None:
+        held[0] = held[0].but(selected=refs)
+        panel.update(PanelContext(session, held[0]))
+
+    panel.on_select = select
+    panel.update(PanelContext(session, state))
+    panel.widget.add_class("gx-alone")
+    return panel.widget
+
+
+def show_timeline(session: SessionLike, lang: str = "en") -> Any:
+    """Timeline of the session's final state."""
+    from ge_explorer.widgets.panels.timeline import TimelinePanel
+
+    return _show(TimelinePanel(), session, lang)
+
+
+def show_memory(session: SessionLike, step: int | None = None, lang: str = "en") -> Any:
+    """Memory map after ``step`` (None: the last one)."""
+    from ge_explorer.widgets.panels.memory import MemoryPanel
+
+    return _show(MemoryPanel(), session, lang, step)
+
+
+def show_events(session: SessionLike, step: int | None = None, lang: str = "en") -> Any:
+    """Events after ``step``."""
+    from ge_explorer.widgets.panels.events import EventsPanel
+
+    return _show(EventsPanel(), session, lang, step)
+
+
+def show_streams(session: SessionLike, step: int | None = None, lang: str = "en") -> Any:
+    """Streams after ``step``."""
+    from ge_explorer.widgets.panels.streams import StreamsPanel
+
+    return _show(StreamsPanel(), session, lang, step)
+
+
+def show_diff(session: SessionLike, i: int, j: int, lang: str = "en") -> Any:
+    """Difference between the states after steps ``i`` and ``j`` (-1: before the first step)."""
+    from ge_explorer.widgets.panels.diff import DiffPanel
+
+    return _show(DiffPanel(), session, lang, j, i)
+
+
+def show_mermaid(session: SessionLike, step: int | None = None, lang: str = "en") -> Any:
+    """Mermaid drawing after ``step``."""
+    from ge_explorer.widgets.panels.mermaid import MermaidPanel
+
+    return _show(MermaidPanel(), session, lang, step)
+
+
+def show_issues(session: SessionLike, lang: str = "en") -> Any:
+    """Findings."""
+    from ge_explorer.widgets.panels.issues import IssuesPanel
+
+    return _show(IssuesPanel(), session, lang)

@@ -1,0 +1,80 @@
+// A panel's text part: shows HTML that Python has escaped, reports clicks, measures the page's colours,
+// and (for chart panels) brings BokehJS into the page when it is not there yet.
+function colours(el) {
+  const style = getComputedStyle(el);
+  const hex = (name, fallback) => {
+    const probe = document.createElement("span");
+    probe.style.color = `var(${name}, ${fallback})`;
+    el.appendChild(probe);
+    const parts = getComputedStyle(probe).color.match(/[\d.]+/g) || [];
+    probe.remove();
+    return parts.length < 3 ? fallback : "#" + parts.slice(0, 3).map((v) => Math.round(+v).toString(16).padStart(2, "0")).join("");
+  };
+  return { bg: hex("--jp-layout-color1", "#ffffff"), fg: hex("--jp-ui-font-color0", "#000000"), font: style.fontFamily };
+}
+
+function render({ model, el }) {
+  el.classList.add("gxp");
+  const body = document.createElement("div");
+  body.className = "gxp-body";
+  el.appendChild(body);
+  const draw = () => {
+    const focus = body.contains(document.activeElement) ? document.activeElement.getAttribute("data-ref") : null;
+    body.innerHTML = model.get("html");
+    el.setAttribute("lang", model.get("lang"));
+    el.setAttribute("data-gx-panel", model.get("name"));
+    if (focus) [...body.querySelectorAll("tr[data-ref]")].find((n) => n.getAttribute("data-ref") === focus)?.focus();
+    el.setAttribute("data-gx-state", "ready");
+  };
+  const pick = (target) => {
+    const found = target.closest("[data-ref]");
+    if (!found || !body.contains(found)) return false;
+    model.set("clicked", { ref: found.getAttribute("data-ref"), n: Date.now() });
+    model.save_changes();
+    return true;
+  };
+  body.addEventListener("click", (e) => pick(e.target));
+  body.addEventListener("keydown", (e) => {
+    if ((e.key === "Enter" || e.key === " ") && e.target.matches("tr[data-ref]") && pick(e.target)) e.preventDefault();
+  });
+  const measure = () => {
+    const now = colours(el);
+    const old = model.get("ground") || {};
+    if (now.bg !== old.bg || now.fg !== old.fg || now.font !== old.font) {
+      model.set("ground", now);
+      model.save_changes();
+    }
+  };
+  const later = () => requestAnimationFrame(() => el.isConnected && measure());
+  const watch = new MutationObserver(() => setTimeout(later, 60)); // Lab swaps the style sheet after the attribute
+  watch.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name"] });
+  model.on("change:html", draw);
+  draw();
+  later();
+
+  const wanted = model.get("bokeh");
+  if (wanted) {
+    const report = () => {
+      model.set("loaded", { version: String(window.Bokeh?.version || ""), n: Date.now() });
+      model.save_changes();
+    };
+    const receive = (message) => {
+      if (!message || message.kind !== "bokehjs") return;
+      if (!window.Bokeh) {
+        const script = document.createElement("script");
+        script.textContent = message.code;
+        document.head.appendChild(script);
+        script.remove();
+      }
+      report();
+    };
+    model.on("msg:custom", receive);
+    if (window.Bokeh) report();
+    else model.send({ kind: "need-bokehjs" });
+  }
+  return () => {
+    watch.disconnect();
+    model.off("change:html", draw);
+  };
+}
+export default { render };
