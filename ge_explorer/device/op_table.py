@@ -199,13 +199,18 @@ _ROWS: tuple[tuple[str, Core, str, Reason, str], ...] = (
         StatelessBernoulliV2 RandomNormal
     """),
     # ---- AI CPU
-    (AICPU_ASCEND, "AICPU", "host-like", "no-kernel", """Where Multinomial RandomChoiceWithMask SparseToDense MatrixDiagV2 MatrixDiag
-        MatrixDiagPart MatrixSetDiag MatrixBandPart DFT STFT BlackmanWindow HannWindow HammingWindow Compress CTCLoss
-        CTCLossV2 CTCGreedyDecoder DataFormatVecPermute"""),
-    (AICPU_TF, "AICPU", "host-like", "no-kernel", """Einsum Unique UniqueV2 UniqueWithCounts UniqueExt2 MatrixDeterminant MatrixInverse
-        Cholesky Svd Qr SelfAdjointEig NonMaxSuppression NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4 RandomGamma
-        RandomShuffle Ragged DenseToSparse Print Assert LookupTableFind HashTableV2 StringJoin StringSplit StringToNumber AsString
-        RegexReplace StringLower StringUpper DecodeRaw GetNext IteratorV2 SparseFillEmptyRows ListDiff"""),
+    (AICPU_ASCEND, "AICPU", "host-like", "no-kernel", """
+        Where Multinomial RandomChoiceWithMask SparseToDense MatrixDiagV2 MatrixDiag MatrixDiagPart
+        MatrixSetDiag MatrixBandPart DFT STFT BlackmanWindow HannWindow HammingWindow Compress CTCLoss
+        CTCLossV2 CTCGreedyDecoder DataFormatVecPermute
+    """),
+    (AICPU_TF, "AICPU", "host-like", "no-kernel", """
+        Einsum Unique UniqueV2 UniqueWithCounts UniqueExt2 MatrixDeterminant MatrixInverse Cholesky Svd Qr
+        SelfAdjointEig NonMaxSuppression NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4
+        RandomGamma RandomShuffle Ragged DenseToSparse Print Assert LookupTableFind HashTableV2 StringJoin
+        StringSplit StringToNumber AsString RegexReplace StringLower StringUpper DecodeRaw GetNext
+        IteratorV2 SparseFillEmptyRows ListDiff
+    """),
     (AICPU_ASCEND, "AICPU", "sequence", "no-kernel", """
         SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength
         SplitToSequence ConcatFromSequence
@@ -213,10 +218,12 @@ _ROWS: tuple[tuple[str, Core, str, Reason, str], ...] = (
     # ---- ONNX types without a GE operator, shown with their own name
     (LOCAL, "NONE", "control flow", "no-mapping", "Loop Scan SequenceMap"),
     (LOCAL, "NONE", "shape", "no-mapping", "Optional OptionalGetElement OptionalHasElement"),
-    (AICPU_ASCEND, "AICPU", "host-like", "no-mapping", """StringNormalizer StringConcat RegexFullMatch TfIdfVectorizer LabelEncoder
-        MelWeightMatrix ImageDecoder ArrayFeatureExtractor Binarizer CategoryMapper DictVectorizer FeatureVectorizer Imputer
-        LinearClassifier LinearRegressor Normalizer OneHotEncoder SVMClassifier SVMRegressor Scaler TreeEnsemble
-        TreeEnsembleClassifier TreeEnsembleRegressor ZipMap"""),
+    (AICPU_ASCEND, "AICPU", "host-like", "no-mapping", """
+        StringNormalizer StringConcat RegexFullMatch TfIdfVectorizer LabelEncoder MelWeightMatrix
+        ImageDecoder ArrayFeatureExtractor Binarizer CategoryMapper DictVectorizer FeatureVectorizer Imputer
+        LinearClassifier LinearRegressor Normalizer OneHotEncoder SVMClassifier SVMRegressor Scaler
+        TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor ZipMap
+    """),
     (AICORE, "AIV", "optimizer", "no-mapping", "Adam Adagrad Momentum Gradient"),
 )  # fmt: skip
 
