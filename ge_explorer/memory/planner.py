@@ -13,7 +13,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ge_explorer.errors import OptionError
 from ge_explorer.memory.bounds import serial_live
 from ge_explorer.memory.conflicts import Conflicts
 from ge_explorer.memory.model import MemoryPlan, MemoryProblem
@@ -91,33 +90,36 @@ PORTFOLIO: tuple[tuple[str, Fit], ...] = (
 """Order and fit of every candidate, in the order in which they are tried."""
 
 
-def plan_hb(problem: MemoryProblem, target: int | None = None) -> MemoryPlan:
-    """Smallest plan of the portfolio; ``target`` is the peak at which to stop (default: the serial live bound)."""
+def plan_hb(problem: MemoryProblem, bound: Callable[[MemoryPlan], int] | None = None) -> MemoryPlan:
+    """Smallest plan of the portfolio. ``bound`` gives the peak at which to stop, asked once with the first candidate (a good
+    plan makes a good bound cheap); default: the serial live bound.
+    """
     if not problem.buffers:
         return MemoryPlan((), 0, "hb")
-    target = serial_live(problem).bytes if target is None else target
     n = len(problem.buffers)
     tries = PORTFOLIO if n <= SMALL else PORTFOLIO[:5] if n <= LARGE else PORTFOLIO[:3]
     conflicts = Conflicts(problem.before)
     orders = _orders(problem, conflicts)
     sequences: dict[str, list[int]] = {}
     peaks: dict[str, int] = {}
-    best: tuple[int, list[int]] | None = None
+    best: list[int] = []
+    smallest = target = -1
     for name, fit in tries:
         if name not in sequences:
             sequences[name] = orders[name]()
         offsets, peak = place(problem, conflicts, sequences[name], fit)
         peaks[f"{name}/{fit}"] = peak
-        if best is None or peak < best[0]:
-            best = (peak, offsets)
-        if peak <= target:
+        if not best or peak < smallest:
+            smallest, best = peak, offsets
+        if target < 0:
+            first = MemoryPlan(tuple(best), smallest, "hb")
+            target = serial_live(problem).bytes if bound is None else bound(first)
+        if smallest <= target:
             break
-    if best is None:  # the portfolio is never empty
-        raise OptionError("no candidate order")
-    return MemoryPlan(tuple(best[1]), best[0], "hb", "model", MappingProxyType(peaks))
+    return MemoryPlan(tuple(best), smallest, "hb", "model", MappingProxyType(peaks))
 
 
-def plan_none(problem: MemoryProblem, target: int | None = None) -> MemoryPlan:
+def plan_none(problem: MemoryProblem, bound: Callable[[MemoryPlan], int] | None = None) -> MemoryPlan:
     """No reuse: every buffer gets bytes of its own, in producer order (GE's ``ge.exec.disableReuseMemory=1``)."""
     offsets, at = [], 0
     for b in problem.buffers:
@@ -131,4 +133,4 @@ PLANNERS: Registry[Callable[..., MemoryPlan]] = Registry(
     {"hb": "ge_explorer.memory.planner:plan_hb", "none": "ge_explorer.memory.planner:plan_none"},
     group="ge_explorer.memory_planners",
 )
-"""Planner name -> function (problem, target) -> plan."""
+"""Planner name -> function (problem, bound) -> plan."""

@@ -10,7 +10,8 @@ from typing import ClassVar
 from ge_explorer.errors import PassFailed
 from ge_explorer.graph.happens_before import DeadlockError
 from ge_explorer.ids import Ref
-from ge_explorer.memory.bounds import best_bound
+from ge_explorer.memory.bounds import Bound, best_bound
+from ge_explorer.memory.model import MemoryPlan
 from ge_explorer.memory.planner import PLANNERS
 from ge_explorer.memory.problem import build_problem, order_before_events
 from ge_explorer.memory.reuse import takeovers
@@ -87,8 +88,14 @@ class PlanMemory(Pass):
                 todo="Change the stream labels so that dependencies follow the order of each stream.",
             ) from e  # fmt: skip
         problem = build_problem(s.graph, s.sequence, s.streams.node, s.order, hb)
-        plan = planner(problem)
-        bound = best_bound(problem, hb, plan)
+        bounds: list[Bound] = []
+
+        def stop_at(first: MemoryPlan) -> int:
+            bounds.append(best_bound(problem, hb, first))
+            return bounds[0].bytes
+
+        plan = planner(problem, stop_at)
+        bound = bounds[0] if bounds else best_bound(problem, hb, plan)
         for b, at, previous in zip(problem.buffers, plan.offsets, takeovers(problem, plan), strict=True):
             note = None
             if b.assumed:
