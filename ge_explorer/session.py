@@ -151,6 +151,16 @@ class Session:
         """Forward again; False when there is nothing."""
         return self._jump(self._redo, self._undo)
 
+    @property
+    def can_undo(self) -> bool:
+        """Is there a settings change to take back?"""
+        return bool(self._undo)
+
+    @property
+    def can_redo(self) -> bool:
+        """Is there a settings change to do again?"""
+        return bool(self._redo)
+
     def _jump(self, source: list[Settings], target: list[Settings]) -> bool:
         if not source:
             return False
