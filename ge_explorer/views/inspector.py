@@ -28,6 +28,11 @@ _FACET = {
     "clusters": Text("cluster", "簇"), "memory": Text("memory", "内存"), "graph": Text("graph", "图"),
     "order": Text("order", "顺序"), "sequence": Text("order", "顺序"), "physical": Text("physical stream", "物理流"),
 }  # fmt: skip
+_ATTRS = {
+    "_user_stream_label": Text("User label", "用户标签"),
+    "_stream_label": Text("Stream label", "流标签"),
+    "_parallel_group": Text("Group", "并行组"),
+}
 _FIDELITY = {
     "exact": Text("follows GE exactly", "与 GE 完全一致"),
     "simplified": Text("simplified from GE", "对 GE 的简化"),
@@ -103,9 +108,9 @@ class Inspector:
         if node.origin:
             made = ", ".join(name_of(self.trace.initial, Ref("node", o)) for o in node.origin[:4])
             facts.append(_fact(Text("Made from", "由来"), made))
-        for key in ("_user_stream_label", "_stream_label", "_parallel_group"):
+        for key, label in _ATTRS.items():
             if key in node.attrs:
-                facts.append(_fact(Text(key.strip("_").replace("_", " ")), str(node.attrs[key])))
+                facts.append(_fact(label, str(node.attrs[key])))
         ref = Ref("node", i)
         linked = related(self.trace, [ref], step, self.timeline)
         subtitle = node.op + (f" ({node.source_op})" if node.source_op and node.source_op != node.op else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from ge_explorer.text import Text
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views.figures import StrengthFigures
 from ge_explorer.views.wording import both, count, mib, ratio, source_file, us
+
+R = TypeVar("R")
 
 OFFERED = ("cv", "LoadBalance:2", "LoadBalance:4")
 """Modes tried on every model; labels come from the user's plan."""
@@ -174,8 +176,8 @@ def _row(label: Text, r: StrengthFigures | None, now: int, action: str, key: str
     }  # fmt: skip
 
 
-def predict(mode: str, run: Callable[[dict[str, str]], StrengthFigures]) -> StrengthFigures | None:
-    """Result of one mode: ``run`` compiles and simulates with these options. None where the compile fails (shown as such)."""
+def predict(mode: str, run: Callable[[dict[str, str]], R]) -> R | None:
+    """Result of one mode: ``run`` compiles and simulates with these options. None where GE refuses the combination."""
     try:
         return run(mode_options(mode))
     except GxError:

@@ -53,6 +53,13 @@ class ShellPart(anywidget.AnyWidget):
     ack = Int(0).tag(sync=True)
     download = Dict().tag(sync=True)
 
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(**traits)
+        self.taken = self.ack
+
     def take_intents(self) -> list[dict[str, Any]]:
-        """Gestures not dealt with yet, in order. Answer them all, then set ``ack`` to the last ``n``."""
-        return [i for i in self.intents if i.get("n", 0) > self.ack]
+        """Gestures not taken yet, in order. Set ``ack`` to ``taken`` once what they changed has been drawn."""
+        new = [i for i in self.intents if i.get("n", 0) > self.taken]
+        if new:
+            self.taken = int(new[-1]["n"])
+        return new
