@@ -15,30 +15,54 @@ _STRIP = 128
 
 
 class Conflicts:
-    """Incomparability graph of ``before``: neighbours of b are the buffers that may be alive together with b."""
+    """Incomparability graph of ``before``: neighbours of b are the buffers that may be alive together with b.
+
+    Buffer ids usually follow the order of the first writers, so ``before[b]`` only holds smaller ids. The pairs are then read
+    from one triangle; otherwise (or when most pairs conflict) the full bit matrix is kept.
+    """
 
     def __init__(self, before: Sequence[int]) -> None:
         n = len(before)
         self.count = n
-        width = (n + 7) // 8
-        packed = np.frombuffer(b"".join(m.to_bytes(width, "little") for m in before), dtype=np.uint8).reshape(n, width)
-        free = packed | transposed(packed, n)
-        tail = (1 << n) - 1
-        full = np.frombuffer(tail.to_bytes(width, "little"), dtype=np.uint8)
-        self._rows = ~free & full
+        self._lists: list[NDArray[np.int32]] | None = None
+        self.degree: NDArray[np.int64] = np.zeros(n, dtype=np.int64)
+        if all(m >> b == 0 for b, m in enumerate(before)):
+            lower = [~m & ((1 << b) - 1) for b, m in enumerate(before)]
+            if 2 * sum(m.bit_count() for m in lower) <= LIST_LIMIT:
+                self._from_triangle(lower)
+                return
+        packed = _packed(before)
+        full = np.frombuffer(((1 << n) - 1).to_bytes(packed.shape[1], "little"), dtype=np.uint8)
+        self._rows = ~(packed | transposed(packed, n)) & full
         index = np.arange(n)
         self._rows[index, index // 8] &= ~(1 << (index % 8)).astype(np.uint8)
-        self.degree: NDArray[np.int64] = _ONES[self._rows].sum(axis=1, dtype=np.int64)
-        self._lists: list[NDArray[np.int32]] | None = None
-        if int(self.degree.sum()) <= LIST_LIMIT:
-            self._lists = [self._unpack(b) for b in range(n)]
+        self.degree = _ONES[self._rows].sum(axis=1, dtype=np.int64)
 
-    def _unpack(self, b: int) -> NDArray[np.int32]:
-        return np.flatnonzero(np.unpackbits(self._rows[b], count=self.count, bitorder="little")).astype(np.int32)
+    def _from_triangle(self, lower: Sequence[int]) -> None:
+        """Neighbour lists from the pairs (larger id, smaller id), reading only the bytes that are not zero."""
+        rows = _packed(lower)
+        row, byte = np.nonzero(rows)
+        cell, bit = np.nonzero(np.unpackbits(rows[row, byte][:, None], axis=1, bitorder="little"))
+        high, low = row[cell], byte[cell] * 8 + bit
+        keys = np.concatenate([high * self.count + low, low * self.count + high])
+        keys.sort()
+        start, neighbour = np.divmod(keys, max(self.count, 1))
+        self.degree = np.bincount(start, minlength=self.count).astype(np.int64)
+        ends = np.cumsum(self.degree)[:-1]
+        self._lists = np.split(neighbour.astype(np.int32), ends) if self.count else []
 
     def of(self, b: int) -> NDArray[np.int32]:
         """Ids of the buffers that must not share a byte with ``b``, ascending."""
-        return self._unpack(b) if self._lists is None else self._lists[b]
+        if self._lists is not None:
+            return self._lists[b]
+        return np.flatnonzero(np.unpackbits(self._rows[b], count=self.count, bitorder="little")).astype(np.int32)
+
+
+def _packed(masks: Sequence[int]) -> NDArray[np.uint8]:
+    width = max((len(masks) + 7) // 8, 1)
+    return np.frombuffer(b"".join(m.to_bytes(width, "little") for m in masks), dtype=np.uint8).reshape(
+        len(masks), width
+    )
 
 
 def transposed(packed: NDArray[np.uint8], n: int) -> NDArray[np.uint8]:
