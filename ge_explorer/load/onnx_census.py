@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
+from ge_explorer.errors import InputError
 from ge_explorer.load.onnx_records import Proto
 from ge_explorer.load.onnx_tensors import EXTERNAL
 
@@ -53,6 +55,49 @@ def census(model: Proto) -> dict[str, Any]:
         "topo_sorted": _sorted(g),
         "training": len(model.training_info),
     }
+
+
+def require_text_names(model: Proto, where: str) -> None:
+    """InputError when a name is not UTF-8: protobuf hands such names out as bytes."""
+    for name in _names(model):
+        if isinstance(name, bytes):
+            raise InputError("a name in the file is not UTF-8 text", where=where, got=name[:40],
+                             todo="Copy or export the file again.")  # fmt: skip
+
+
+def _names(model: Proto) -> Iterator[Any]:
+    yield model.producer_name
+    for o in model.opset_import:
+        yield o.domain
+    for f in model.functions:
+        yield from (f.name, f.domain, *f.input, *f.output, *f.attribute, *(a.name for a in f.attribute_proto))
+        yield from (o.domain for o in f.opset_import)
+        yield from _node_names(f.node)
+    yield from _graph_names(model.graph)
+
+
+def _graph_names(g: Proto) -> Iterator[Any]:
+    yield g.name
+    for v in (*g.input, *g.output, *g.value_info):
+        yield v.name
+        yield from (d.dim_param for d in v.type.tensor_type.shape.dim)
+    for t in g.initializer:
+        yield t.name
+        yield from (text for e in t.external_data for text in (e.key, e.value))
+    yield from (t.values.name for t in g.sparse_initializer)
+    yield from _node_names(g.node)
+
+
+def _node_names(nodes: Proto) -> Iterator[Any]:
+    for n in nodes:
+        yield from (n.name, n.op_type, n.domain, *n.input, *n.output)
+        for a in n.attribute:
+            yield a.name
+            yield a.ref_attr_name
+            if a.HasField("g"):
+                yield from _graph_names(a.g)
+            for g in a.graphs:
+                yield from _graph_names(g)
 
 
 class _Count:

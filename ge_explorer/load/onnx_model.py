@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ge_explorer.errors import InputError
 from ge_explorer.issue import Issue
 from ge_explorer.load import onnx_report
-from ge_explorer.load.onnx_census import census
+from ge_explorer.load.onnx_census import census, require_text_names
 from ge_explorer.load.onnx_convert import Converter
 from ge_explorer.load.onnx_flatten import Flattener, flatten_issues
 from ge_explorer.load.onnx_records import Proto
@@ -68,6 +68,15 @@ def read_proto(
     if not isinstance(model, onnx.ModelProto):
         raise InputError("this onnx object holds no graph", got=type(model).__name__, todo="Give a ModelProto.")
     name = source.name if source is not None else "<ModelProto>"
+    try:
+        return _convert(model, settings, source, format_, name)
+    except UnicodeDecodeError as e:  # protobuf decodes names only when they are read
+        raise InputError("a name in the file is not UTF-8 text", where=name, got=bytes(e.object[:40]),
+                         todo="Copy or export the file again.") from e  # fmt: skip
+
+
+def _convert(model: Proto, settings: LoadSettings, source: Source | None, format_: str, name: str) -> LoadResult:
+    require_text_names(model, name)
     g = model.graph
     if not (len(g.node) or len(g.input) or len(g.output) or len(g.initializer)):
         raise InputError("the model has an empty graph", where=name, todo="Export the model again.")

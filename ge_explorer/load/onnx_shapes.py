@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ge_explorer.load.onnx_records import GraphRecord, NodeRecord, Proto, topological
 from ge_explorer.load.onnx_tensors import EXTERNAL, bytes_of
 
+BOOL = 9
 SMALL_WEIGHT = 4096
 """Bytes up to which a weight stays in the skeleton (reshape targets, axes and pads are this small)."""
 
@@ -37,7 +38,24 @@ def infer(graph: GraphRecord, model: Proto, dims: Mapping[str, int]) -> Types:
         return Types(declared, str(e).strip().splitlines()[0][:200] if str(e).strip() else type(e).__name__)
     types = dict(declared)
     _collect(inferred.graph, types)
+    _dropout_masks(graph, types)
     return Types(types)
+
+
+def _dropout_masks(graph: GraphRecord, types: dict[str, Proto]) -> None:
+    """ONNX infers no type for the mask of older Dropout versions; its definition fixes one: the shape of the data, the
+    element type of the data before opset 10 and bool from then on.
+    """
+    for n in graph.nodes:
+        if n.op == "Dropout" and n.domain == "ai.onnx" and len(n.outputs) > 1 and n.inputs:
+            source, mask = n.inputs[0], n.outputs[1]
+            if source in types and mask is not None and mask not in types:
+                types[mask] = message = type(types[source])()
+                message.CopyFrom(types[source])
+                if n.version >= 10 and message.WhichOneof("value") == "tensor_type":
+                    message.tensor_type.elem_type = BOOL
+        for _, body in n.bodies:
+            _dropout_masks(body, types)
 
 
 def _bind(message: Proto, dims: Mapping[str, int]) -> Proto:

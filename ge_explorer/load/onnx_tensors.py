@@ -8,6 +8,8 @@ from ge_explorer.graph.constant import VALUE_LIMIT, ConstantValue
 from ge_explorer.graph.model import DTYPE_BITS, Dim, Shape
 from ge_explorer.load.onnx_records import Proto
 
+INVENTED = "unk__"
+"""Start of the symbols ONNX shape inference makes up for dimensions nobody named."""
 EXTERNAL = 1
 """TensorProto.data_location of a tensor whose bytes are in a side file."""
 
@@ -88,7 +90,7 @@ def shape_of(message: Proto) -> Shape | None:
         kind = d.WhichOneof("value")
         if kind == "dim_value" and d.dim_value >= 0:
             dims.append(int(d.dim_value))
-        elif kind == "dim_param" and d.dim_param:
+        elif kind == "dim_param" and d.dim_param and not d.dim_param.startswith(INVENTED):
             dims.append(str(d.dim_param))
         else:
             dims.append(None)
