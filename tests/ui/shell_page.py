@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,7 @@ from ge_explorer.views.sentence import SIMULATED, sentence
 from ge_explorer.views.strip import strip_model
 from ge_explorer.views.wording import both
 from ge_explorer.widgets.shell import shell_css, shell_module
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "views"))
-import small_trace
+from tests.views import small_trace
 
 LIGHT = ":root{--jp-layout-color1:#fff;--jp-ui-font-color0:#000;--jp-brand-color1:#1976d2;--jp-error-color1:#d32f2f}"
 DARK = (
@@ -58,14 +55,20 @@ def shell_states(
         "tab": "timeline", "query": "", "quiet": True, "intents": [], "ack": 0, "download": {},
     }  # fmt: skip
     tabs = [
-        ("timeline", "Timeline", "时间线"), ("memory", "Memory", "内存"), ("events", "Events", "事件"), ("streams", "Streams", "流"),
-        ("diff", "Diff", "差异"), ("mermaid", "Mermaid", "Mermaid"), ("issues", "Issues", "问题"),
+        ("timeline", "Timeline", "时间线"), ("memory", "Memory", "内存"), ("events", "Events", "事件"),
+        ("streams", "Streams", "流"), ("diff", "Diff", "差异"), ("mermaid", "Mermaid", "Mermaid"), ("issues", "Issues", "问题"),
     ]  # fmt: skip
     toolbar = {
         "graph": trace.initial.graph.name,
-        "graphs": [{"name": "chain", "title": {"en": "Chain", "zh": "链"}}, {"name": trace.initial.graph.name, "title": ""}],
+        "graphs": [
+            {"name": "chain", "title": {"en": "Chain", "zh": "链"}},
+            {"name": trace.initial.graph.name, "title": ""},
+        ],
         "optionText": {"en": "GE's defaults", "zh": "GE 默认"},
-        "modes": [{"name": "default", "title": {"en": "GE's defaults", "zh": "GE 默认"}, "on": True}, {"name": "cv", "title": "cv"}],
+        "modes": [
+            {"name": "default", "title": {"en": "GE's defaults", "zh": "GE 默认"}, "on": True},
+            {"name": "cv", "title": "cv"},
+        ],
         "options": [{"key": "ge.enableSingleStream", "value": ""}],
         "chip": "Ascend910B1",
         "cores": "24 / 48",

@@ -150,9 +150,7 @@ class Insert(Pass):
         pairs = [("post_norm", "sh.quant"), ("post_norm", EVIL), (EVIL, "add")]
         assert s.streams is not None
         of = s.streams.node
-        events = tuple(
-            Event(k, k, at[a], at[b], int(of[at[a]]), int(of[at[b]])) for k, (a, b) in enumerate(pairs)
-        )
+        events = tuple(Event(k, k, at[a], at[b], int(of[at[a]]), int(of[at[b]])) for k, (a, b) in enumerate(pairs))
         return s.evolve(sync=SyncPlan(events=events, next_uid=3, event_num=3))
 
 
@@ -212,3 +210,14 @@ RESULTS = {
     "C2": Result(165_600, 0.62, "real", 2, 2, 43253760),
     "C3": None,
 }
+
+
+def serial(t: Trace, nodes: list[int], durations_us: list[int]) -> Timeline:
+    """The given nodes one after the other on their streams' first one, no gaps."""
+    assert t.final.streams is not None
+    ends = np.cumsum(np.array(durations_us, np.int64) * 1000)
+    zero = np.zeros(len(nodes), np.int32)
+    return Timeline(
+        np.array(nodes, np.int32), t.final.streams.node[nodes], np.concatenate([[0], ends[:-1]]), ends, zero, zero,
+        ("model",) * len(nodes), (), tuple(range(len(nodes))), "Ascend910B1", 24, 48,
+    )  # fmt: skip

@@ -171,7 +171,7 @@ class Part {
     (box.querySelector("[aria-checked=true]") || box.querySelector("button, input"))?.focus();
   }
   choice(label, note, on, act) {
-    return h("button", { type: "button", role: "menuitemradio", "aria-checked": on ? "true" : "false", onclick: () => { this.open?.close(); act(); } },
+    return h("button", { type: "button", role: "menuitemradio", "aria-checked": on ? "true" : "false", onclick: () => { const from = this.open?.anchor; this.open?.close(); from?.focus({ preventScroll: true }); act(); } },
       h("span", {}, on ? "✓" : ""), h("span", {}, label), note ? h("small", {}, note) : null);
   }
   copy(text, done) {

@@ -1,0 +1,126 @@
+"""Inspector, search and "why one stream": facts with origin, decisions with source, links in both directions."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ge_explorer.graph.builder import GraphBuilder
+from ge_explorer.ids import Ref
+from ge_explorer.views.find import find, pattern
+from ge_explorer.views.inspector import Inspector
+from ge_explorer.views.palette import identify
+from ge_explorer.views.why_one_stream import ceiling, why_one_stream
+from tests.views import small_trace
+
+
+@pytest.fixture(scope="module")
+def shown() -> Inspector:
+    t = small_trace.trace()
+    return Inspector(t, identify(t), small_trace.timeline(t))
+
+
+def facts(model: dict) -> dict[str, str]:
+    return {f["label"]["en"]: f["value"]["en"] for s in model["sections"] for f in s.get("facts", [])}
+
+
+def section(model: dict, title: str) -> dict:
+    return next(s for s in model["sections"] if s.get("title", {}).get("en") == title)
+
+
+def test_node_shows_facts_reason_events_and_buffers(shown: Inspector) -> None:
+    node = shown.trace.initial.graph.by_name["sh.quant"]
+    m = shown.model([Ref("node", node)], 6)
+    assert (m["title"], m["subtitle"], m["mark"]["letter"]) == ("sh.quant", "DynamicQuant", "B")
+    got = facts(m)
+    assert got["Stream"] == "B, GE id 0, label 22"
+    assert got["Output"] == "[256, 7168] int8, 1.75 MiB"
+    assert got["Time"] == "10.0 – 20.0 us"
+    (why,) = section(m, "Why")["trail"]
+    assert (why["from"], why["to"], why["final"]) == ("−1", "B (0)", True)
+    assert (why["source"], why["path"].split(" ")[0]) == (
+        "logical_stream_allocator.cc",
+        "compiler/graph/build/stream/logical_stream_allocator.cc",
+    )
+    assert [r["ref"] for r in section(m, "Events")["rows"]] == ["event:0"]
+    assert [r["text"] for r in section(m, "Buffers")["rows"]] == ["post_norm:0"]
+    json.dumps(m)
+
+
+def test_before_the_deciding_step_there_is_no_stream_and_no_reason(shown: Inspector) -> None:
+    node = shown.trace.initial.graph.by_name["sh.quant"]
+    m = shown.model([Ref("node", node)], 2)
+    assert "Stream" not in facts(m)
+    assert all(s.get("title", {}).get("en") != "Why" for s in m["sections"])
+
+
+def test_event_stream_buffer_and_removed_event(shown: Inspector) -> None:
+    event = shown.model([Ref("event", 0)], 6)
+    assert facts(event)["Wait time"] == "10.0 us"
+    assert [r["text"] for r in section(event, "Between")["rows"]] == ["post_norm", "sh.quant"]
+    stream = shown.model([Ref("stream", 0)], 6)
+    assert stream["titles"]["en"] == "Stream B, side"
+    assert section(stream, "Operators")["note"]["en"] == "2"
+    buffer = shown.model([Ref("buffer", 1)], 6)
+    assert facts(buffer)["In use"] == "order 1, to the end"
+    gone = shown.model([Ref("event", 1)], 6)
+    assert facts(gone)["Rule"] == "same sender, later on the stream"
+
+
+def test_nothing_selected_shows_the_step_and_its_rules(shown: Inspector) -> None:
+    m = shown.model([], 3)
+    assert m["titles"]["zh"] == "按标签"
+    assert section(m, "Rules")["note"]["en"] == "2 of 2 used here"
+    assert section(m, "Streams changed")["note"]["en"] == "7"
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("^gmm", ["gmm1"]), ("QUANT", ["sh.quant", small_trace.EVIL]), ("op:MatMulV2", ["gate"]),
+        ("label:22", ["sh.quant", small_trace.EVIL]),
+        ("shape: 256,7168 ", None), ("<img", [small_trace.EVIL]), ("[", []), ("", []),
+    ],
+)  # fmt: skip
+def test_search_finds_nodes(query: str, names: list[str] | None) -> None:
+    t = small_trace.trace()
+    got = [t.final.graph.unique_names[r.id] for r in find(t, 6, query)]
+    assert got == names if names is not None else len(got) >= 6
+
+
+def test_search_finds_streams_by_letter_and_number_and_events() -> None:
+    t = small_trace.trace()
+    ids = identify(t)
+    assert find(t, 6, "stream B", ids) == find(t, 6, "stream 0", ids) == [Ref("stream", 0)]
+    assert find(t, 6, "event 2") == [Ref("event", 2)]
+    assert find(t, 5, "event 1") == [Ref("event", 1)]
+    assert find(t, 6, "event 1") == []
+
+
+def test_search_never_hangs_on_a_hostile_expression() -> None:
+    assert not pattern("(a+)+$")("a" * 5000 + "!")
+
+
+def test_one_stream_reason_ceiling_and_options() -> None:
+    b = GraphBuilder("plain")
+    x = b.data("x", (8,))
+    left, right = b.op("Relu", x, name="l"), b.op("Relu", x, name="r")
+    plain = b.build(b.op("Add", left, right, name="sum"))
+    t = small_trace.run_trace(plain, small_trace.Pipeline.of([small_trace.Place(), small_trace.Assign()]))
+    tasks = [plain.by_name[n] for n in ("l", "r", "sum")]
+    tl = small_trace.serial(t, tasks, [10, 30, 5])
+    top = ceiling(t.final.graph, tl)
+    assert (top.work_ns, top.path_ns, top.width) == (45_000, 35_000, 2)
+    predictions = {
+        "cv": small_trace.Result(45_000, None, "", 1, 0, None),
+        "LoadBalance:2": small_trace.Result(35_000, 1.0, "real", 2, 2, 1024),
+    }
+    m = why_one_stream(t, tl, predictions)
+    assert m is not None
+    assert m["facts"][1]["value"] == "1.29×"
+    assert "AIcoreEngine" in m["text"]["en"]
+    rows = {r["key"]: r for r in m["rows"]}
+    assert (rows["cv"]["us"]["en"], rows["cv"]["action"]) == ("no change", "")
+    assert (rows["LoadBalance:2"]["us"]["en"], rows["LoadBalance:2"]["action"]) == ("35.0", "mode")
+    assert why_one_stream(small_trace.trace(), None, {}) is None
