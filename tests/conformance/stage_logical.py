@@ -116,21 +116,13 @@ def refuse(case: Case) -> None:
     """Unsupported features, found before anything runs."""
     if case.raw.get("custom_pass"):
         raise Unsupported("custom stream passes")
-    if parse_strategy(case) == "WeightedLoadBalance":
-        raise Unsupported("WeightedLoadBalance")
-    if "active" in case.context or case.context.get("split_streams"):
-        raise Unsupported("state of later stages")
-    if any("_attached_resource" in k or k == "attached" for k in case.context):
-        raise Unsupported("attached streams")
+    if "tasks" in case.raw or "max_tasks_per_huge_stream" in case.context:
+        raise Unsupported("physical split")
     unknown = sorted(case.expect.keys() - COMPARED - EVENTS - ATTACHED)
     if unknown:
         raise Unsupported(f"expects {unknown[0]}")
     if EVENTS & case.expect.keys() and event_passes() is None:
         raise Unsupported("events")
-
-
-def parse_strategy(case: Case) -> str:
-    return str(case.options.get(KEY, "")).split(":")[0]
 
 
 def event_passes() -> tuple[Pass, ...] | None:

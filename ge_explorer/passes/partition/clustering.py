@@ -59,50 +59,59 @@ class Clustering:
             parents = sorted(self.seed(child).into)
             parents.sort(key=lambda p: len(self.seed(p).out))
             for p in parents:
-                if self.mergeable(p, current):
+                if self.mergeable(p, current, child):
                     current = self.merge(p, current)
 
     def merge_neighbours(self) -> None:
         """MarkClustersWithConsistantId (StableRDFS): from last to first, join the node right before; no edge needed."""
         order = [i for i, c in enumerate(self.alive) if c is not None and c.engine != DATA_ENGINE]
         for k in range(len(order) - 1, 0, -1):
-            if self.mergeable(order[k - 1], order[k]):
+            if self.mergeable(order[k - 1], order[k], len(self.alive)):
                 self.merge(order[k - 1], order[k])
 
     # ---------------------------------------------------------------- the test and the step
-    def mergeable(self, parent: int, child: int) -> bool:
-        """Same user label (no cycle test), or same engine and stream label and no second path."""
+    def mergeable(self, parent: int, child: int, bound: int) -> bool:
+        """Same user label (no cycle test), or same engine and stream label and no second path.
+
+        ``bound`` is the position of the node being placed: clusters behind it have not merged yet and lead nowhere.
+        """
         p, c = self.seed(parent), self.seed(child)
         if p.user_label and p.user_label == c.user_label:
             return True
         if p.engine != c.engine or p.stream_label != c.stream_label:
             return False
-        return not self._second_path(parent, child)
+        return not self._second_path(parent, child, bound)
 
-    def _second_path(self, start: int, goal: int) -> bool:
-        """True if ``goal`` is reachable from ``start`` without their direct edge."""
-        forward, backward = self.seed(start).out - {goal}, self.seed(goal).into - {start}
+    def _second_path(self, start: int, goal: int, bound: int) -> bool:
+        """True if ``goal`` is reachable from ``start`` without their direct edge (user labels may have closed loops)."""
+        forward = {y for y in self.seed(start).out if y < bound and y != goal}
+        backward = self.seed(goal).into - {start}
         if not forward or not backward:
             return False
         if forward & backward:
             return True
-        sides = ([list(forward), forward, backward, True], [list(backward), backward, forward, False])
-        spent = [0, 0]
-        while True:
-            side = 0 if spent[0] <= spent[1] else 1
-            stack, seen, other, ahead = sides[side]
-            if not stack:
-                return False
-            cluster = self.seed(stack.pop())  # type: ignore[attr-defined]
-            new = cluster.out if ahead else cluster.into
-            spent[side] += 1 + len(new)
-            end = goal if ahead else start
-            for y in new:
-                if y == end or y in other:  # type: ignore[operator]
-                    return True
-                if y not in seen:  # type: ignore[operator]
-                    seen.add(y)  # type: ignore[attr-defined]
-                    stack.append(y)  # type: ignore[attr-defined]
+        ahead, behind = list(forward), list(backward)
+        spent_ahead = spent_behind = 0
+        while ahead and behind:
+            if spent_ahead <= spent_behind:
+                new = self.seed(ahead.pop()).out
+                spent_ahead += 1 + len(new)
+                for y in new:
+                    if y == goal or y in backward:
+                        return True
+                    if y < bound and y != start and y not in forward:
+                        forward.add(y)
+                        ahead.append(y)
+            else:
+                new = self.seed(behind.pop()).into
+                spent_behind += 1 + len(new)
+                for y in new:
+                    if y == start or y in forward:
+                        return True
+                    if y != goal and y not in backward:
+                        backward.add(y)
+                        behind.append(y)
+        return False
 
     def merge(self, a: int, b: int) -> int:
         """Join two clusters; the one with the smaller index stays. Returns its index."""
