@@ -27,6 +27,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[TALLY] = {}
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With ``--cases`` only the cases run, not the tests of the harness."""
+    given = config.getoption("cases", None) is not None
+    return True if given and collection_path.name == "test_harness.py" else None
+
+
 def folders(config: pytest.Config) -> list[Path]:
     """The folder given on the command line alone; else the copy in the repository and the full set where present."""
     given = config.getoption("cases", None)

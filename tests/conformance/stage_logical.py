@@ -281,13 +281,15 @@ def custom(case: Case, trace: Trace, expect: Any, report: Report) -> None:
     """State between the automatic-mode pass and the renumbering."""
     step = next(x for x in trace if x.pass_.name == "mini-dag")
     assert step.after.streams is not None
-    streams = node_streams(step.after)
-    if isinstance(expect, Mapping):
-        if "next_stream" in expect:
-            report.equal("after_custom_pass next_stream", step.after.streams.next_stream, expect["next_stream"])
-        named = expect.get("node_streams", {})
-        if isinstance(named, Mapping):
-            report.equal("after_custom_pass", {k: streams[k] for k in named}, dict(named))
+    after = step.after.streams
+    report.equal("after_custom_pass next_stream", after.next_stream, expect["next_stream"])
+    if "custom_logical_stream_ids" in expect:
+        ids = ",".join(map(str, after.custom))
+        report.equal("after_custom_pass ids of the pass", ids, expect["custom_logical_stream_ids"])
+    by_graph = {scope.name: scope for scope in step.after.graph.scopes if scope is not None}
+    for name, streams in expect.get("streams", {}).items():
+        got = [int(after.node[i]) for i in by_graph[name].nodes]
+        report.equal(f"after_custom_pass streams of {name}", got, streams)
 
 
 def clusters(s: Snapshot, expect: Mapping[str, Any], report: Report) -> None:
@@ -341,7 +343,7 @@ def steps(case: Case, trace: Trace, report: Report) -> None:
             step = mine[row["pass"]]
             where = f"{scope.name}: {row['pass']}"
             if step.status == "failed":
-                report.equal(f"{where} status", getattr(step.error, "ge_status", ""), row["status"])
+                report.equal(f"{where} status", getattr(step.error, "inner_status", ""), row["status"])
                 continue
             report.equal(f"{where} status", status_of(step), row["status"])
             if row["pass"] == names[0] and step.before.streams is not None:

@@ -73,11 +73,14 @@ class Draft:
         )  # fmt: skip
 
     def engine(self, c: Cluster) -> Engine:
-        """Flags of a cluster's engine; PassFailed when the table has no such engine (GE: INTERNAL_ERROR)."""
+        """Flags of a cluster's engine; PassFailed when the table has no such engine.
+
+        GE answers INTERNAL_ERROR inside; every failure leaves the entry point of the stage as PARAM_INVALID.
+        """
         found = self.engines.get(c.engine)
         if found is None:
             raise PassFailed(
-                f"engine {c.engine!r} is not in the engine table", ge_status="INTERNAL_ERROR",
+                f"engine {c.engine!r} is not in the engine table", ge_status="PARAM_INVALID", inner_status="INTERNAL_ERROR",
                 where=f"cluster {c.name}", todo=did_you_mean(c.engine, self.engines),
             )  # fmt: skip
         return found
@@ -149,7 +152,8 @@ class ChainPass(Pass):
         assert s.clusters is not None
         if ctx.scope not in s.clusters.by_scope:
             raise PassFailed(
-                "the scope was not partitioned", ge_status="FAILED", where=f"scope {s.graph.scope(ctx.scope).name}",
+                "the scope was not partitioned", ge_status="PARAM_INVALID", inner_status="FAILED",
+                where=f"scope {s.graph.scope(ctx.scope).name}",
                 todo="Remove its attribute _no_need_partition.",
             )  # fmt: skip
         draft = Draft.of(s, ctx)

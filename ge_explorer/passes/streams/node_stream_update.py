@@ -63,7 +63,7 @@ class NodeStreamUpdate(ChainPass):
         for c in d.clusters:
             if d.cluster[c.id] == NO_STREAM and not d.engine(c).skip:
                 raise PassFailed(
-                    f"cluster {c.name} has no stream", code="E19999", ge_status="INTERNAL_ERROR",
+                    f"cluster {c.name} has no stream", code="E19999", ge_status="PARAM_INVALID", inner_status="INTERNAL_ERROR",
                     got=c.engine, todo="Switch the assigning passes on again.",
                 )  # fmt: skip
         graph = d.s.graph

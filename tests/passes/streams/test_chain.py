@@ -61,7 +61,7 @@ def test_switched_off_assignment_fails_at_the_nodes_with_a_next_step() -> None:
     error = failure(again)
     assert again.failed is not None
     assert again.failed.name == "node-stream-update"
-    assert error.ge_status == "INTERNAL_ERROR"
+    assert (error.ge_status, error.inner_status) == ("PARAM_INVALID", "INTERNAL_ERROR")
     assert "Switch" in error.todo
 
 
