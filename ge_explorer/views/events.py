@@ -102,7 +102,7 @@ def _gone(s: Snapshot, e: Event, rule: Rule, step: str, by: tuple[int, ...], mar
     alive = {x.uid: x.id for x in s.sync.events} if s.sync else {}
     kept = [str(alive[u]) for u in by if u in alive]
     if kept:
-        why.append(words(f"covered by event {', '.join(kept)}", f"由事件 {'、'.join(kept)} 覆盖"))
+        why.append(words(f"covered by event {', '.join(kept)}", f"由事件 {'、'.join(kept)} 覆盖", new_line=True))
     why.append(words(source_file(rule.source) or step, code=True, tone="muted"))
     return Row(
         (

@@ -210,6 +210,9 @@ def _write(items: list[_Item], links: list[_Link], theme: Theme) -> tuple[str, i
         name = "none" if m.index < 0 else f"c{m.index}"
         fill = theme.bg if m.index < 0 else theme.node(m.index)
         lines.append(f"  classDef {name} fill:{fill},stroke:{theme.stream(m.index)},color:{theme.ink}")
+    for m in by_letter(present.values()):
+        if m.index >= 0:
+            lines.append(f"  style s{m.stream} fill:{theme.bg},stroke:{theme.line2},color:{theme.ink}")
     picked = [i.key for i in items if i.selected]
     if picked:
         lines.append(f"  classDef picked stroke:{theme.ink},stroke-width:3px")

@@ -36,7 +36,8 @@ const name = col(bars, "name"), more = col(bars, "more"), fill = col(bars, "fill
 for (let i = 0; i < left.length; i++) {
   const a = Math.max(left[i], lo), b = Math.min(right[i], hi), w = (b - a) * k;
   if (w > 2 && left[i] >= lo) {
-    E.left.push(a); E.right.push(a + Math.min(3, w / 2) / k); E.top.push(tops[i]); E.bottom.push(bottoms[i]); E.color.push(solid[i]);
+    E.left.push(a); E.right.push(a + Math.min(3, w / 2) / k); E.top.push(tops[i]);
+    E.bottom.push(bottoms[i]); E.color.push(solid[i]);
   }
   if (w < 26 || room[i] < min_room) continue;
   const t = cut(name[i], w - 14, bold);
@@ -57,7 +58,8 @@ for (let i = 0; i < gl.length; i++) {
   }
   else if (w > 46) { const t = cut(gt[i], w - 14, font); if (t) { G.x.push(a); G.y.push(gy[i]); G.text.push(t); } }
 }
-for (const [source, data] of [[edges, E], [names, N], [durations, D], [reasons, G], [symbols, S]]) source.setv({data}, {sync: false});
+const filled = [[edges, E], [names, N], [durations, D], [reasons, G], [symbols, S]];
+for (const [source, data] of filled) source.setv({data}, {sync: false});
 """
 
 
@@ -112,10 +114,11 @@ def style(f: Any, theme: Theme, unit: str = "us") -> None:
 
 
 class Labels:
-    """Solid left edges (3 px at any zoom), names and durations inside bars, reasons inside gaps, symbols where a gap is too narrow for words.
+    """Solid left edges (3 px at any zoom), names and durations inside bars, reasons inside gaps, symbols in narrow gaps.
 
     Measured in the browser whenever width or range changes; nothing is sent to Python.
-    ``bars`` needs left, right, top, bottom, ty, room (height in px), name, more, fill, solid; ``gaps`` needs left, right, ty, text, short.
+    ``bars`` needs left, right, top, bottom, ty, room (height in px), name, more, fill, solid;
+    ``gaps`` needs left, right, ty, text, short.
     """
 
     def __init__(self, f: Any, bars: ColumnDataSource, gaps: ColumnDataSource, min_room: int = 12) -> None:

@@ -107,7 +107,8 @@ class MemoryPanel:
         f.segment("x0", "y0", "x1", "y1", source=s["lines"], line_color="color", line_dash="dash", line_width=1.25)
         self._labels = Labels(f, s["rects"], s["held"])
         f.text("x", "y", "text", source=s["notes"], text_color="color", text_font_style="style", text_align="right",
-               text_baseline="bottom", text_font_size=FONT_SIZE, text_font=value(self._theme().font), x_offset=-4, y_offset=-2, background_fill_color="fill",
+               text_baseline="bottom", text_font_size=FONT_SIZE, text_font=value(self._theme().font),
+               x_offset=-4, y_offset=-2, background_fill_color="fill",
                background_fill_alpha=0.8)  # fmt: skip
         add_hover(f, [rects], [("", "@name @full"), ("", "@span"), ("", "@place")])
         add_hover(f, [held], [("", "@text")])
@@ -178,7 +179,8 @@ class MemoryPanel:
             ty = high - 9 / px if tall > 34 else (low + high) / 2
             rects.append({
                 "left": r.begin * k, "right": max(r.last_use * k, r.begin * k), "bottom": low, "top": high, "ty": ty, "room": tall,
-                "name": r.name, "more": size(r.size), "fill": theme.bar(i), "solid": theme.stream(i), "line": theme.ink if chosen else theme.stream(i),
+                "name": r.name, "more": size(r.size), "fill": theme.bar(i), "solid": theme.stream(i),
+                "line": theme.ink if chosen else theme.stream(i),
                 "line_width": 2 if chosen else 1, "hatch": BOKEH_HATCH[hatch(i)] if tall > 8 else " ",
                 "hatch_color": theme.hatch(i), "full": self._facts(r, lang), "span": self._span(p, r), "place": self._place(r),
             })  # fmt: skip
@@ -205,8 +207,8 @@ class MemoryPanel:
             at.append((p.lower_bound, Text("lower bound", "下界"), theme.ink2, "normal", "dotted"))
         used: list[float] = []
         top = self._ranges(p)[1]
-        for value, word, color, weight, dash in at:
-            y = value / MIB
+        for nbytes, word, color, weight, dash in at:
+            y = nbytes / MIB
             lines.append({"x0": 0, "x1": end, "y0": y, "y1": y, "color": color, "dash": dash})
             near = any(abs(y - u) < 14 / HEIGHT * top for u in used)
             used.append(y)
@@ -215,7 +217,7 @@ class MemoryPanel:
                 {
                     "x": x,
                     "y": y,
-                    "text": f"{word.get(lang)} {size(value)}",
+                    "text": f"{word.get(lang)} {size(nbytes)}",
                     "color": color,
                     "style": weight,
                     "fill": theme.bg,

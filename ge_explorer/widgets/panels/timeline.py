@@ -190,7 +190,8 @@ class TimelinePanel:
             origin = "" if b.count > 1 else f" {b.origin.mark} {b.origin.text.get(lang)}"
             bars.append({
                 "left": b.start_ns * k, "right": b.end_ns * k, "top": top, "bottom": bottom, "ty": (top + bottom) / 2,
-                "room": bottom - top, "name": b.name, "more": f"{(b.end_ns - b.start_ns) * k:,.1f}", "fill": theme.bar(i), "solid": theme.stream(i),
+                "room": bottom - top, "name": b.name, "more": f"{(b.end_ns - b.start_ns) * k:,.1f}", "fill": theme.bar(i),
+                "solid": theme.stream(i),
                 "line": theme.ink if chosen else theme.stream(i), "line_width": 2 if chosen else 1,
                 "hatch": BOKEH_HATCH[hatch(i)] if wide else " ", "hatch_color": theme.hatch(i), "full": b.name, "op": b.op,
                 "span": f"{b.start_ns * k:,.1f} – {b.end_ns * k:,.1f} us ({us(b.end_ns - b.start_ns)}){origin}",
@@ -204,7 +205,8 @@ class TimelinePanel:
         gaps = []
         for g in p.gaps:
             top, bottom = lay.lane(g.lane)
-            gaps.append({"left": g.start_ns * k, "right": g.end_ns * k, "top": top + 5, "bottom": bottom - 5, "ty": (top + bottom) / 2,
+            gaps.append({"left": g.start_ns * k, "right": g.end_ns * k, "top": top + 5, "bottom": bottom - 5,
+                         "ty": (top + bottom) / 2,
                          "text": g.text.get(lang), "short": g.short, "line": theme.ink3})  # fmt: skip
         self._set("gaps", gaps, "left right top bottom ty text short line")
         critical = [{"x0": a * k, "x1": b * k, "y0": lay.lane(x)[1] + 3, "y1": lay.lane(x)[1] + 3, "color": theme.ink}
@@ -225,7 +227,9 @@ class TimelinePanel:
                 wide = (c.end_ns - c.start_ns) * 300 > p.span_ns
                 tip = f"{p.lanes[c.lane].mark.letter}: {c.cores} / {use.total} {use.kind.get(lang)}"
                 blocks.append({"left": c.start_ns * k, "right": c.end_ns * k, "top": b, "bottom": a, "fill": theme.area(i),
-                               "hatch": BOKEH_HATCH[hatch(i)] if wide else " ", "hatch_color": mix(theme.stream(i), theme.area(i), 40), "text": tip})  # fmt: skip
+                               "hatch": BOKEH_HATCH[hatch(i)] if wide else " ",
+                               "hatch_color": mix(theme.stream(i), theme.area(i), 40),
+                               "text": tip})  # fmt: skip
                 caps.append(
                     {
                         "x0": c.start_ns * k,

@@ -20,8 +20,10 @@ def windows_of(ctx: PanelContext) -> Windows | None:
     name = node_name(ctx.session.trace.final, dominator, 30) if isinstance(dominator, int) and dominator >= 0 else ""
     notes = getattr(result, "notes", ())
     return Windows(
-        Window(*main, Text(f"dominator window {name}".strip(), f"主导算子窗口 {name}".strip())) if main else None,
-        Window(*side, Text("side window", "旁路窗口")) if side else None,
+        Window(main[0], main[1], Text(f"dominator window {name}".strip(), f"主导算子窗口 {name}".strip()))
+        if main
+        else None,
+        Window(side[0], side[1], Text("side window", "旁路窗口")) if side else None,
         result.overlap_pct,
         result.verdict,
         getattr(result, "busy_overlap", None),
