@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ge_explorer.load.onnx_guard import InferenceFailed, infer_safely
 from ge_explorer.load.onnx_records import GraphRecord, NodeRecord, Proto, topological
 from ge_explorer.load.onnx_tensors import EXTERNAL, bytes_of
 
@@ -27,15 +28,13 @@ class Types:
 
 def infer(graph: GraphRecord, model: Proto, dims: Mapping[str, int]) -> Types:
     """Types of all symbols. ``dims`` gives values to symbolic dimensions of the inputs first."""
-    from onnx import shape_inference
-
     declared: dict[str, Proto] = {}
     _declared(graph, declared, dims)
     skeleton = _model(graph, model, declared)
     try:
-        inferred = shape_inference.infer_shapes(skeleton, data_prop=True)
-    except (shape_inference.InferenceError, RuntimeError, ValueError, TypeError) as e:
-        return Types(declared, str(e).strip().splitlines()[0][:200] if str(e).strip() else type(e).__name__)
+        inferred = infer_safely(skeleton)
+    except InferenceFailed as e:
+        return Types(declared, str(e))
     types = dict(declared)
     _collect(inferred.graph, types)
     _dropout_masks(graph, types)
@@ -120,7 +119,9 @@ def _graph(record: GraphRecord, g: Proto, declared: Mapping[str, Proto], root: b
             g.value_info.add(name=s).type.CopyFrom(declared[s])
     for o in record.outputs:
         if o is not None:
-            g.output.add(name=o)
+            v = g.output.add(name=o)
+            if o in declared:
+                v.type.CopyFrom(declared[o])
 
 
 def _typed(target: Proto, symbol: str, t: Proto) -> None:
