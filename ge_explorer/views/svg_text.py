@@ -43,7 +43,15 @@ def fit(text: str, room: float, px: float = 11, bold: bool = False) -> str:
 
 
 def words(
-    x: float, y: float, text: str, *, role: str = "ink", bold: bool = False, anchor: str = "start", halo: str = ""
+    x: float,
+    y: float,
+    text: str,
+    *,
+    role: str = "ink",
+    bold: bool = False,
+    anchor: str = "start",
+    halo: str = "",
+    light: str = "",
 ) -> str:
     """Text at a baseline. ``halo``: role of the ground it must stand out from; ``light`` follows in regular weight."""
     weight = ' font-weight="600"' if bold else ""
