@@ -64,6 +64,7 @@ class Explorer:
         self._at = -1
         self._notice = ""
         self._predictions: dict[str, Any] = {}
+        self._before_failure: str | None = None
         self._drawn_names: list[str] = []
         self._strip: dict[str, Any] = {}
         self._later = OncePerTurn(self.redraw)
@@ -206,6 +207,8 @@ class Explorer:
         """Same step by name after the pipeline was run again (scopes may have come or gone); a failed step is shown."""
         trace = self.session.trace
         if trace.failed is not None:
+            if self._before_failure is None:
+                self._before_failure = self._drawn_names[state.step] if state.step >= 0 else ""
             return state.but(step=trace.failed.index, compare=NO_COMPARE)
         names = {x.name: x.index for x in trace.steps}
         old = self._drawn_names
@@ -214,6 +217,10 @@ class Explorer:
         def same(i: int) -> int:
             return names.get(old[i], min(i, last)) if 0 <= i < len(old) else min(i, last)
 
+        if self._before_failure is not None:  # repaired: back to where the user was
+            state = state.but(step=names.get(self._before_failure, last) if self._before_failure else -1)
+            self._before_failure = None
+            return state
         compare = state.compare if state.compare < 0 else same(state.compare)
         return state.but(step=same(state.step), compare=compare)
 

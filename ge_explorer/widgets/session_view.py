@@ -9,7 +9,7 @@ from ge_explorer.plan.compare import StrengthResult
 from ge_explorer.session import STRENGTHS, Session
 from ge_explorer.simulate.timeline import Timeline
 from ge_explorer.trace.trace import Trace
-from ge_explorer.views.palette import Identities, identify
+from ge_explorer.views.palette import Identities
 from ge_explorer.views.why_one_stream import predict
 
 
@@ -20,7 +20,6 @@ class SessionView:
         self.session = session
         self.results: dict[str, StrengthResult | None] = {}
         self._seen: tuple[int, object] | None = None
-        self._identities: Identities | None = None
 
     def refresh(self) -> bool:
         """Follow the session's settings; True when they changed since the last call."""
@@ -32,11 +31,6 @@ class SessionView:
         names = STRENGTHS if self.session.plan is not None else ("single", "")
         only_strength = before is not None and _same_but_strength(before[1], now[1])
         self.results = {n: self.results.get(n) if only_strength else None for n in names}
-        trace, timeline = self.trace, self.timeline_or_none
-        busy = None
-        if timeline is not None:
-            busy = {int(i): float(timeline.busy_ns(int(i))) for i in set(timeline.stream.tolist())}
-        self._identities = identify(trace, self._identities, busy)
         return True
 
     def missing(self) -> str | None:
@@ -88,10 +82,7 @@ class SessionView:
     @property
     def identities(self) -> Identities:
         """Letters of the streams, kept over all changes of this session."""
-        if self._identities is None:
-            self.refresh()
-        assert self._identities is not None
-        return self._identities
+        return self.session.identities
 
     @property
     def issues(self) -> tuple[Issue, ...]:

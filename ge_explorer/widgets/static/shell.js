@@ -68,9 +68,15 @@ class Part {
     this.name = name;
     this.stops = [];
     el.classList.add("gx", `gx-${name}`);
-    el.dataset.lmSuppressShortcuts = "true";
+    this.shield(el);
+    // Lab swallows the focus of a Shift click (it extends its cell selection), so it is set by hand.
+    this.listen(el, "click", (e) => { const b = e.target.closest?.("button"); if (b?.isConnected && e.shiftKey) b.focus({ preventScroll: true }); });
     this.tips();
   }
+  // Before the focused control disappears: keyboard users go on at the current step.
+  home() { this.el.closest(".gx-explorer")?.querySelector(".gx-chip.gx-cur .gx-go")?.focus({ preventScroll: true }); }
+  // Lab takes "d d" and the like from any focused element of a notebook unless that very element carries this mark.
+  shield(root) { this.listen(root, "focusin", (e) => { e.target.dataset.lmSuppressShortcuts = "true"; }); }
   get data() { return this.model.get("data") || {}; }
   get lang() { return this.model.get("lang") === "zh" ? "zh" : "en"; }
   get step() { return this.model.get("step"); }

@@ -29,7 +29,7 @@ class Top extends Part {
     const host = () => el.closest(".gx-explorer") || el;
     const frame = requestAnimationFrame(() => {
       const target = host();
-      target.dataset.lmSuppressShortcuts = "true";
+      if (target !== el) this.shield(target);
       this.listen(target, "keydown", (e) => this.key(e));
     });
     this.stops.push(() => cancelAnimationFrame(frame));
@@ -149,6 +149,7 @@ class Top extends Part {
     const title = this.t(s.title) + (s.scope ? ` · ${s.scope}` : "");
     return h("div", { cls: `gx-chip ${kind}${cur ? " gx-cur" : ""}${cmp && !cur ? " gx-cmp" : ""}`, "data-step": s.index, "data-pass": s.key, "data-status": s.status },
       h("button", { type: "button", cls: "gx-go", "aria-current": cur ? "step" : null, "data-k": `go-${s.index}`, "data-tip": `${this.t(s.tip)} ${this.w("chipTip")}`, "data-key": "←|→", onclick: (e) => {
+        e.currentTarget.focus({ preventScroll: true });
         if (e.shiftKey) this.set({ compare: cmp ? -2 : s.index });
         else this.set({ step: s.index });
       } }, h("b", {}, title), h("i", {}, this.t(s.badge))),
@@ -311,12 +312,13 @@ class State extends Part {
     return h("div", { cls: "gx-state gx-fail", role: "alert" }, h("h3", {}, h("span", { cls: "gx-err" }, this.t(d.title)), " ", h("span", { cls: "gx-2", style: "font-size:12px" }, d.code || d.ge_status || "")),
       h("div", {}, d.what, d.where ? h("span", { cls: "gx-2" }, ` (${d.where})`) : null), h("div", { cls: "gx-q" }, d.todo ? `${d.todo} ` : "", this.t(d.note), " ", this.source(d.source.split("/").pop(), d.source)),
       h("div", { cls: "gx-acts" }, d.repairs.map((r, i) => h("button", { type: "button", cls: `gx-bt ${i ? "gx-ln" : "gx-pri"}`, "data-k": `repair-${i}`, onclick: () => {
+        this.home();
         if (r.action === "select") this.set({ selected: r.refs });
         else this.send(r.action, { key: r.key, on: r.on, value: r.value });
       } }, this.t(r.label)))));
   }
   oneStream(d) {
-    const act = (r, i) => h("button", { type: "button", cls: `gx-bt ${i ? "gx-ln" : "gx-pri"}`, style: "height:22px", "data-k": `try-${r.key}`, onclick: () => this.send(r.action, { name: r.key, key: r.key }) }, this.w("try_"));
+    const act = (r, i) => h("button", { type: "button", cls: `gx-bt ${i ? "gx-ln" : "gx-pri"}`, style: "height:22px", "data-k": `try-${r.key}`, onclick: () => { this.home(); this.send(r.action, { name: r.key, key: r.key }); } }, this.w("try_"));
     const first = d.rows.findIndex((r) => r.action);
     return h("div", { cls: "gx-state" }, h("h3", {}, this.t(d.title)), h("p", { cls: "gx-q" }, this.t(d.text), " ", this.source(d.source, d.path)),
       h("div", { cls: "gx-row", style: "gap:24px;margin:10px 0 8px;flex-wrap:wrap" }, d.facts.map((f) => h("span", {}, h("b", { cls: "gx-b" }, f.value), " ", h("span", { cls: "gx-2" }, this.t(f.label)), this.origin(f.origin)))),
