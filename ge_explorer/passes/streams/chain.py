@@ -7,7 +7,7 @@ logical_stream_allocator.cc (LogicalStreamAllocator::Assign, DoAssign).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ge_explorer.device.engines import ENGINES_OPTION, Engine, engine_table
@@ -48,16 +48,12 @@ class Draft:
     next: int
     default: int
     engines: Mapping[str, Engine]
-    fresh: bool = False
-    """Nothing has set a stream in this trace yet: GE's node descriptors hold their default 0 here, shown as -1."""
-    _touched: set[int] = field(default_factory=set)
 
     @staticmethod
     def of(s: Snapshot, ctx: PassContext) -> Draft:
         """Working copy for the scope of ``ctx``."""
         assert s.clusters is not None
         items, before = s.clusters.items, s.streams
-        fresh = before is None
         if before is None:
             before = StreamAssignment(int_array([NO_STREAM] * s.graph.id_bound))
         cluster = list(before.cluster) or [NO_STREAM] * len(items)
@@ -69,7 +65,7 @@ class Draft:
         nodes = before.node.tolist()
         return Draft(
             s, ctx, before, mine, cluster, nodes, before.next_stream, default,
-            engine_table(ctx.option(ENGINES_OPTION)), fresh,
+            engine_table(ctx.option(ENGINES_OPTION)),
         )  # fmt: skip
 
     def engine(self, c: Cluster) -> Engine:

@@ -70,10 +70,8 @@ class NodeStreamUpdate(ChainPass):
         members = {i for c in d.clusters for i in c.nodes}
         for i in graph.scope(d.ctx.scope).nodes:
             if i not in members:
-                if d.fresh or d.node[i] == NO_STREAM or not graph.node(i).is_source:
-                    d.node[i] = NO_STREAM
-                else:
-                    d.set_node(i, NO_STREAM, "no-cluster")
+                d.ctx.decide(node(i), "stream", d.node[i], NO_STREAM, "no-cluster")
+                d.node[i] = NO_STREAM
         body_output = self._while_body_output(d)
         for c in d.clusters:
             stream, mine = d.cluster[c.id], cluster_ref(c)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 from pathlib import Path
 
@@ -137,6 +138,61 @@ def test_every_stream_change_of_a_node_has_a_decision() -> None:
         moved = {i for i in range(len(rows)) if before.node[i] != after.node[i]}
         told = {d.subject.id for d in step.decisions if d.subject.kind == "node" and d.facet == "stream"}
         assert moved <= told, step.name
+
+
+def test_data_tells_why_it_has_no_stream() -> None:
+    story = whole(PAIR).why("x", "stream")
+    assert [(w.decision.rule, w.decision.after) for w in story] == [("no-cluster", -1)]
+
+
+ENGINES = [AI, AI, AI, "DNN_VM_AICPU", HCCL, "DNN_VM_GE_LOCAL", "VectorEngine", "DNN_VM_RTS", "DNN_VM_CUSTOM", ""]
+ATTRS = [
+    {}, {}, {}, {}, {"_stream_label": "L"}, {"_user_stream_label": "u"}, {"_parallel_group": "p"},
+    {"_parallel_group": "-1"}, {"NewStreamId": 2}, {"_force_attach_stream": True}, {"_rts_label_node": True},
+    {"fusion": 1},
+]  # fmt: skip
+OPTIONS = [
+    {}, {"ge.hcomParallel": "1"}, {"ge.topoSortingMode": "3"}, {"ge.streamMaxParallelNum": "AIcoreEngine:3"},
+    {"ge.autoMultistreamParallelMode": "LoadBalance:3"}, {"ge.exec.memoryOptimizationPolicy": "MemoryPriority"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_graphs_keep_the_invariants_at_every_step(seed: int) -> None:
+    rng = random.Random(seed)
+    rows, attrs, ops = [], {}, {}
+    for i in range(rng.randrange(2, 40)):
+        feeds = [rows[p][0] for p in rng.sample(range(i), min(i, rng.randrange(4)))]
+        engine = rng.choice(ENGINES) if feeds else rng.choice(["", AI])
+        rows.append((f"n{i}", engine or (AI if feeds else ""), feeds))
+        attrs[f"n{i}"] = rng.choice(ATTRS)
+        if engine == HCCL:
+            ops[f"n{i}"] = "HcomAllReduce"
+    t = whole(rows, attrs, rng.choice(OPTIONS), ops)
+    assert t.failed is None, t.failed.error
+    for step in t:
+        before, after = step.before.streams, step.after.streams
+        if after is None:
+            continue
+        assert after.node.max() < max(1, after.next_stream), step.name
+        old = [-1] * len(rows) if before is None else before.node.tolist()
+        moved = {i for i, (a, b) in enumerate(zip(old, after.node.tolist(), strict=True)) if a != b}
+        if step.name == "mini-dag":  # its own tests look at its decisions
+            continue
+        told = {d.subject.id: d.after for d in step.decisions if d.subject.kind == "node" and d.facet == "stream"}
+        assert moved <= told.keys(), step.name
+        assert all(told[i] == after.node[i] for i in moved), step.name
+    end = t.final.streams
+    assert end is not None
+    assert set(end.node.tolist()) - {-1} == set(range(end.next_stream))
+    assert all(end.node[n.id] == -1 for n in t.final.graph if n.op == "Data" and not n.inputs)
+    loaded = t.step("node-stream-update").after.streams
+    assert loaded is not None
+    assert t.final.clusters is not None
+    for c in t.final.clusters.items:
+        for i in c.nodes:
+            labelled = "_rts_label_node" in t.final.graph.node(i).attrs
+            assert loaded.node[i] == (-1 if labelled else loaded.cluster[c.id])
 
 
 def test_every_rule_speaks_both_languages_and_names_its_source() -> None:
