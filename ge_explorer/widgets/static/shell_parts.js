@@ -23,7 +23,7 @@ class Top extends Part {
     for (const k of ["strength", "selected"]) this.on(`change:${k}`, () => { this.drawFigures(); this.state(this.waiting); });
     this.on("change:download", () => this.save());
     this.on("change:query", () => { if (document.activeElement !== this.input) this.input.value = model.get("query") || ""; });
-    const sized = new ResizeObserver(() => this.handles());
+    const sized = new ResizeObserver(() => { this.hint(); this.handles(); });
     sized.observe(el);
     this.stops.push(() => sized.disconnect());
     const host = () => el.closest(".gx-explorer") || el;
@@ -42,7 +42,7 @@ class Top extends Part {
     const drop = (k, key, tip, content, make) => h("button", { type: "button", cls: "gx-bt gx-car", "data-k": k, "data-tip": tip, "aria-haspopup": "dialog", "aria-expanded": "false",
       onclick: (e) => this.menu(e.currentTarget, make()) }, content);
     const find = d.search || {};
-    this.input.placeholder = this.el.clientWidth < 1120 ? this.w("searchShort") : this.w("search");
+    this.hint();
     this.input.setAttribute("aria-label", this.w("search"));
     const hits = find.query ? (find.hits ? `${find.at + 1} / ${find.hits}` : this.w("none")) : "";
     this.fill(this.bar, [
@@ -64,6 +64,7 @@ class Top extends Part {
       this.icon("help", this.w("help"), "?", (e) => this.help(e.currentTarget)),
     ]);
   }
+  hint() { this.input.placeholder = this.el.clientWidth <= 1120 ? this.w("searchShort") : this.w("search"); }
   optionMenu(d) {
     const rows = (d.options || []).map((o, i) => {
       const input = h("input", { id: `gx-o${menuCount}-${i}`, value: o.value, placeholder: o.hint || "" , spellcheck: "false" });
@@ -297,7 +298,7 @@ class Inspector extends Part {
 
 class State extends Part {
   constructor(model, el) {
-    super(model, el, "state");
+    super(model, el, "notice");
     for (const k of ["data", "lang"]) this.on(`change:${k}`, () => this.draw());
     this.on("change:ack", () => this.state(this.waiting));
     this.draw();
