@@ -57,7 +57,7 @@ _OURS = {
     "GroupNormalization": "GroupNorm", "RMSNormalization": "RmsNorm", "Gelu": "Gelu", "Swish": "Swish",
     "Attention": "FusedInferAttentionScore", "RotaryEmbedding": "RotaryMul", "TensorScatter": "ScatterNdUpdate",
     "NegativeLogLikelihoodLoss": "NLLLoss", "DeformConv": "DeformableConv2D", "DFT": "DFT", "CenterCropPad": "PadV3",
-    "BitCast": "Bitcast", "CumProd": "Cumprod", "SwiGLU": "SwiGlu", "FlexAttention": "FusedInferAttentionScore",
+    "BitCast": "Bitcast", "CumProd": "Cumprod", "SwiGLU": "SwiGlu",
 }  # fmt: skip
 """Types no plug-in was found for; the GE type is our choice for display and cost."""
 

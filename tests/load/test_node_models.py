@@ -54,4 +54,4 @@ def test_standard_types_have_a_place() -> None:
     seen: set[str] = set()
     for _, source in backend_models():
         seen |= {n.op for n in load(source, check=False).graph if place_of(n.op)[0] is None}
-    assert seen == {"CausalConvWithState", "LinearAttention"}
+    assert seen == {"CausalConvWithState", "FlexAttention", "LinearAttention"}
