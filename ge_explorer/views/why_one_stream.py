@@ -91,10 +91,13 @@ def reason(trace: Trace) -> tuple[Text, str]:
     tail, tail_zh = ("", "") if labels else (" No operator carries a stream label.", "没有算子带流标签。")
     if len(engines) <= 1:
         name = next(iter(engines), "one engine")
+        made = made_zh = ""
+        if clusters:
+            made = f"the second partition makes {clusters} cluster{'' if clusters == 1 else 's'} of them, and "
+            made_zh = f"二次切分得到 {clusters} 个簇，而"
         return (
-            Text(f"All {n} operators run on {name}: the second partition makes {clusters} "
-                 f"cluster{'' if clusters == 1 else 's'} of them, and an engine gets one stream by default.{tail}",
-                 f"{n} 个算子都在引擎 {name} 上：二次切分得到 {clusters} 个簇，而每个引擎默认只有一条流。{tail_zh}"),
+            Text(f"All {n} operators run on {name}: {made}an engine gets one stream by default.{tail}",
+                 f"{n} 个算子都在引擎 {name} 上：{made_zh}每个引擎默认只有一条流。{tail_zh}"),
             partition,
         )  # fmt: skip
     names = ", ".join(sorted(engines))
@@ -115,7 +118,8 @@ def why_one_stream(
 ) -> dict[str, Any] | None:
     """JSON-able model of the state, or None when the trace failed or has not exactly one stream.
 
-    ``predictions``: mode -> predicted result (None: not computed yet, shown as "…"); see ``predict``. ``labels`` is the result
+    ``predictions``: mode -> predicted result (None: GE refuses it); modes of ``OFFERED`` left out are not computed yet.
+    They are shown as "…". ``labels`` is the result
     of the user's plan where there is one. Rows ``{label, us, streams, events, mib, gain, action, key…}``; ``action`` "mode" sets
     the mode, "strength" the plan; a row that gives one stream again has no action.
     """
@@ -138,13 +142,15 @@ def why_one_stream(
     now = timeline.makespan_ns if timeline is not None else 0
     rows = []
     if labels is not None:
-        rows.append(_row(Text("Stream labels of the plan", "方案的流标签"), labels, now, "strength", "C1"))
-    rows += [_row(Text(mode), r, now, "mode", mode) for mode, r in predictions.items()]
+        rows.append(_row(Text("Stream labels of the plan", "方案的流标签"), labels, now, "strength", "C1", Text("…")))
+    for mode in dict.fromkeys([*predictions, *OFFERED]):
+        missing = Text("fails", "失败") if mode in predictions else Text("…")
+        rows.append(_row(Text(mode), predictions.get(mode), now, "mode", mode, missing))
     useful = any(r["action"] for r in rows)
     verdict = None
     if top is not None and top.speedup is not None and top.speedup < 1.005:
         verdict = Text("One chain: no second stream can make this graph faster.", "这是一条链：再多的流也不会更快。")
-    elif not useful and all(r is not None for r in predictions.values()):
+    elif not useful and set(OFFERED) <= set(predictions):
         verdict = Text("None of these options gives a second stream here.", "以上选项在此图上都得不到第二条流。")
     return {
         "title": both(Text("GE gives this graph one stream", "GE 只给这张图一条流")),
@@ -157,14 +163,14 @@ def why_one_stream(
     }
 
 
-def _row(label: Text, r: StrengthFigures | None, now: int, action: str, key: str) -> dict[str, Any]:
+def _row(label: Text, r: StrengthFigures | None, now: int, action: str, key: str, missing: Text) -> dict[str, Any]:
     if r is None:
         return {
             "label": both(label),
-            "us": both("…"),
-            "streams": "…",
-            "events": "…",
-            "mib": "…",
+            "us": both(missing),
+            "streams": "–",
+            "events": "–",
+            "mib": "–",
             "action": "",
             "key": key,
         }

@@ -310,9 +310,7 @@ class Explorer:
         if state.tab != "streams":
             return None
         labels = self.view.results.get("C1") if self.session.plan is not None else None
-        model = why_one_stream(
-            self.view.trace, self.view.timeline_or_none, {m: self._predictions.get(m) for m in OFFERED}, labels
-        )
+        model = why_one_stream(self.view.trace, self.view.timeline_or_none, self._predictions, labels)
         return None if model is None else {"kind": "one_stream", **model}
 
     # ---------------------------------------------------------------- work left for later turns

@@ -123,4 +123,8 @@ def test_one_stream_reason_ceiling_and_options() -> None:
     rows = {r["key"]: r for r in m["rows"]}
     assert (rows["cv"]["us"]["en"], rows["cv"]["action"]) == ("no change", "")
     assert (rows["LoadBalance:2"]["us"]["en"], rows["LoadBalance:2"]["action"]) == ("35.0", "mode")
+    assert (rows["LoadBalance:4"]["us"]["en"], rows["LoadBalance:4"]["action"]) == ("…", ""), "not computed yet"
+    refused = why_one_stream(t, tl, {"cv": None})
+    assert refused is not None
+    assert refused["rows"][0]["us"]["zh"] == "失败"
     assert why_one_stream(small_trace.trace(), None, {}) is None
