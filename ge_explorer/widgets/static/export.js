@@ -36,11 +36,22 @@
   const root = s("svg", { role: "img", tabindex: "0" }), edges = s("g", {}), events = s("g", {}), nodes = s("g", {}), heads = s("g", {});
   root.append(edges, events, nodes, heads);
   canvas.append(root);
-  const route = (a, b) => {
+  // Never behind a node: along a row it arcs over the nodes between; an event leaves downwards or arrives from below.
+  const route = (a, b, event) => {
     const [x0, y0] = at(a), [x1, y1] = at(b), sx = x0 + W, sy = y0 + H / 2, ex = x1, ey = y1 + H / 2, m = Math.max(18, (ex - sx) / 2);
+    if (y0 === y1 && ex - sx > DX) return `M${sx - 10} ${y0}C${sx + 8} ${y0 - 12} ${sx + 8} ${y0 - 9} ${sx + 24} ${y0 - 9}H${ex - 24}C${ex - 8} ${y0 - 9} ${ex - 8} ${y0 - 12} ${ex + 10} ${y0}`;
+    if (event && y1 > y0) return `M${x0 + W / 2} ${y0 + H}V${ey - 6}Q${x0 + W / 2} ${ey} ${x0 + W / 2 + 6} ${ey}H${ex}`;
+    if (event && y1 < y0) return `M${sx} ${sy}H${x1 + W / 2 - 6}Q${x1 + W / 2} ${sy} ${x1 + W / 2} ${sy - 6}V${y1 + H}`;
     return `M${sx} ${sy}C${sx + m} ${sy} ${ex - m} ${ey} ${ex} ${ey}`;
   };
-  const cut = (text, n) => (text.length > n ? text.slice(0, n - 1) + "…" : text);
+  const ruler = document.createElement("canvas").getContext("2d");
+  const cut = (text, room, bold) => {
+    ruler.font = `${bold ? 600 : 400} 11px ${getComputedStyle(document.body).fontFamily}`;
+    if (ruler.measureText(text).width <= room) return text;
+    let n = Math.min(text.length, 40);
+    while (n > 1 && ruler.measureText(text.slice(0, n) + "…").width > room) n -= 1;
+    return text.slice(0, n) + "…";
+  };
   const edgeEls = G.edges.map(([a, b, control]) => {
     const p = s("path", { class: "gx-edge" + (control ? " control" : ""), d: route(a, b) });
     edges.append(p);
@@ -50,7 +61,7 @@
     const [x, y] = at(k), g = s("g", { "data-ref": `node:${id}`, tabindex: "-1" });
     g.append(s("rect", { class: "box", x, y, width: W, height: H, rx: 2 }), s("rect", { class: "edge", x, y, width: 3, height: H }));
     const a = s("text", { x: x + 8, y: y + 14, class: "head" }), b = s("text", { x: x + 8, y: y + 28, class: "op" }), tip = s("title", {});
-    a.textContent = cut(name, 12); b.textContent = cut(op, 13); tip.textContent = `${name} (${op})`;
+    a.textContent = cut(name, W - 12, true); b.textContent = cut(op, W - 12); tip.textContent = `${name} (${op})`;
     g.append(a, b, tip);
     nodes.append(g);
     return g;
@@ -91,7 +102,7 @@
     edgeEls.forEach((p, k) => p.classList.toggle("on", chosen !== undefined && (G.edges[k][0] === chosen || G.edges[k][1] === chosen)));
     events.textContent = "";
     for (const [a, b, id, uid] of G.events[S.step + 1]) {
-      const p = s("path", { class: "gx-edge event" + (S.selected === `event:${uid}` ? " on" : ""), d: route(a, b), "data-ref": `event:${uid}` }), tip = s("title", {});
+      const p = s("path", { class: "gx-edge event" + (S.selected === `event:${uid}` ? " on" : ""), d: route(a, b, true), "data-ref": `event:${uid}` }), tip = s("title", {});
       tip.textContent = `${z("event", "事件")} ${id}`;
       p.append(tip);
       events.append(p);
@@ -132,7 +143,7 @@
       side.append(h("h2", {}, name), h("div", { class: "gxp-muted" }, op));
       side.append(i >= 0 ? h("p", {}, h("span", { html: D.marks[i] }), t(D.roles[i])) : h("p", { class: "gxp-muted" }, z("no stream", "无流")));
       const trail = D.why[id] || [];
-      side.append(h("b", {}, z(`Why: ${trail.length} decisions`, `原因：${trail.length} 个决策`)));
+      side.append(h("b", {}, z(`Why: ${trail.length} decision${trail.length === 1 ? "" : "s"}`, `原因：${trail.length} 个决策`)));
       side.append(h("ol", {}, trail.map(([at_, facet, before, after, rule, source, now]) => h("li", { class: now ? "now" : null },
         h("b", {}, t(D.steps[at_].title)), ` ${facet}: ${before} → ${after}`, h("div", { class: "gxp-muted" }, t(rule)), h("div", { class: "gxp-code gxp-muted" }, source)))));
       if (!trail.length && D.trails_left_out) side.append(h("p", { class: "gxp-note" }, z("Why-trails of this page stop before this node.", "本页未保存该节点的决策。")));
@@ -183,6 +194,7 @@
     else return;
     e.preventDefault();
   });
+  window.addEventListener("resize", fitAll);
   draw();
   fitAll();
 })();
