@@ -16,9 +16,11 @@ from ge_explorer.ids import Ref
 from ge_explorer.plan.model import Plan
 from ge_explorer.provenance import GE_RULES_VERSION
 from ge_explorer.session import DEFAULT_CHIP, Session
+from ge_explorer.views import graph
 from ge_explorer.views.figures import figures_model
 from ge_explorer.views.find import find
 from ge_explorer.views.inspector import Inspector
+from ge_explorer.views.picture import LayoutName
 from ge_explorer.views.selection_state import NO_COMPARE, SelectionState
 from ge_explorer.views.sentence import SIMULATED, sentence
 from ge_explorer.views.strip import strip_model
@@ -250,10 +252,13 @@ class Explorer:
             self._strip = strip_model(trace, view.identities)
             self._inspect = Inspector(trace, view.identities, view.timeline_or_none)
             self._predictions = {}
-            self.canvas.show(trace, view.identities)
         state = self.selection.state
         if state.step >= len(trace):
             self.selection.state = state = state.but(step=len(trace) - 1)
+        if changed:
+            compare = None if state.compare < -1 else state.compare
+            layout: LayoutName = "lanes" if state.layout == "lanes" else "layered"
+            self.canvas.show(graph.build(trace, state.step, compare, layout, view.identities))
         self._draw_top(state)
         _set(self.inspector, data=self._inspect.model(state.selected, state.step))
         counts = {"issues": len(view.issues)}
