@@ -5,6 +5,7 @@ The horizontal axis is the timeline's time (ns) where there is a timeline, else 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -220,20 +221,14 @@ def _until_reused(rects: list[Rect]) -> list[Rect]:
     """Bytes that somebody else took earlier (proven safe for that stream) are not held any longer than that."""
     out = []
     by_begin = sorted(rects, key=lambda r: r.begin)
+    starts = [r.begin for r in by_begin]
     for r in rects:
         free = r.free
         if free > r.last_use and r.kind in ("feature", "workspace"):
-            for o in by_begin:
-                if o.begin >= free:
-                    break
-                if (
-                    o.begin >= r.last_use
-                    and o.ref != r.ref
-                    and o.offset < r.offset + r.size
-                    and r.offset < o.offset + o.size
-                ):
-                    free = o.begin
-                    break
+            later = by_begin[bisect_left(starts, r.last_use) : bisect_left(starts, free)]
+            end = r.offset + r.size
+            taker = next((o for o in later if o.offset < end and r.offset < o.offset + o.size and o.ref != r.ref), None)
+            free = taker.begin if taker is not None else free
         out.append(r if free == r.free else replace(r, free=free, held=r.held if free > r.last_use else None))
     return out
 
