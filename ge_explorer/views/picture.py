@@ -207,7 +207,7 @@ class GraphPicture:
             k: {"base64": base64.b64encode(v).decode("ascii")} if isinstance(v, bytes) else v
             for k, v in self.traits().items()
         }
-        out.update(step=self.step, compare=self.compare, layout=self.layout, selected=[], lang=lang, height=304)
+        out.update(step=self.step, compare=self.compare, layout_mode=self.layout, selected=[], lang=lang, height=304)
         return out
 
 

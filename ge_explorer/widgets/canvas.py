@@ -4,7 +4,7 @@ Traits that others set and observe
 ----------------------------------
 ``step``      int, index of the snapshot shown: -1 is the state before the first step, 0 the state after step 0.
 ``compare``   int, second step of a comparison; events removed between the two are drawn grey with a cross. -2: none.
-``layout``    "lanes" (one lane per stream) or "layered" (left to right by dependency).
+``layout_mode`` "lanes" (one lane per stream) or "layered" (left to right by dependency).
 ``selected``  list of reference strings: "node:12", "event:3" (``Event.uid``), "stream:0" (GE's number at ``step``).
               A click in the browser replaces it; setting it from Python outlines the same things.
 ``lang``      "en" or "zh".
@@ -25,3 +25,74 @@ exports ``mountGraph(el, model)`` (returns a clean-up function) and ``stubModel(
 the root element carries ``data-gx-state`` ("ready" after the first paint), ``data-gx-step``, ``data-gx-layout`` and
 ``data-gx-selected`` (references joined by a space) for tests.
 """
+
+from __future__ import annotations
+
+from typing import Any
+
+import anywidget
+from traitlets import Bytes, Dict, Int, List, Unicode
+
+from ge_explorer.trace.trace import Trace
+from ge_explorer.views.graph import build
+from ge_explorer.views.palette import Identities
+from ge_explorer.views.picture import NO_COMPARE, GraphPicture, LayoutName, canvas_script
+
+
+class GraphCanvas(anywidget.AnyWidget):
+    """Graph of a trace at every step; see the module text for its traits. Empty until ``show`` or ``show_picture``."""
+
+    _esm = canvas_script()
+
+    step = Int(-1).tag(sync=True)
+    compare = Int(NO_COMPARE).tag(sync=True)
+    layout_mode = Unicode("lanes").tag(sync=True)
+    selected = List(Unicode()).tag(sync=True)
+    lang = Unicode("en").tag(sync=True)
+    height = Int(304).tag(sync=True)
+    meta = Dict().tag(sync=True)
+    positions = Bytes(b"").tag(sync=True)
+    edges = Bytes(b"").tag(sync=True)
+    routes = Bytes(b"").tag(sync=True)
+    route_index = Bytes(b"").tag(sync=True)
+    palette = Bytes(b"").tag(sync=True)
+
+    _version = 0
+
+    def show(self, trace: Trace, identities: Identities | None = None) -> None:
+        """Draw another trace; step, comparison, layout and selection stay as they are."""
+        self.show_picture(build(trace, identities=identities))
+
+    def show_picture(self, picture: GraphPicture) -> None:
+        """Send a picture in one message. ``step``, ``compare`` and ``layout_mode`` are not touched."""
+        traits = picture.traits()
+        self._version += 1
+        traits["meta"]["version"] = self._version  # a picture whose words are the same must still count as changed
+        with self.hold_sync():
+            for name, value in traits.items():
+                setattr(self, name, value)
+
+
+def graph(
+    trace: Trace,
+    *,
+    step: int | None = None,
+    compare: int | None = None,
+    layout: LayoutName = "lanes",
+    selected: tuple[str, ...] = (),
+    lang: str = "en",
+    height: int = 304,
+    identities: Identities | None = None,
+) -> Any:
+    """The canvas alone in a notebook cell; ``step`` None shows the last one."""
+    picture = build(trace, step, compare, layout, identities)
+    canvas = GraphCanvas(
+        step=picture.step,
+        compare=picture.compare,
+        layout_mode=layout,
+        selected=list(selected),
+        lang=lang,
+        height=height,
+    )
+    canvas.show_picture(picture)
+    return canvas
