@@ -99,6 +99,8 @@
       const i = now[k], lit = k === chosen || (pair && (pair[0] === k || pair[1] === k));
       g.setAttribute("class", "gx-node" + (i >= 0 ? ` gxp-c${i % 8}` : i === -1 ? " none" : " none absent") + (lit ? " on" : ""));
     });
+    const ordered = new Set(G.events[S.step + 1].map((e) => `${e[0]} ${e[1]}`)); // the event is drawn in place of its edge
+    edgeEls.forEach((p, k) => p.setAttribute("visibility", ordered.has(`${G.edges[k][0]} ${G.edges[k][1]}`) ? "hidden" : "visible"));
     edgeEls.forEach((p, k) => p.classList.toggle("on", chosen !== undefined && (G.edges[k][0] === chosen || G.edges[k][1] === chosen)));
     events.textContent = "";
     for (const [a, b, id, uid] of G.events[S.step + 1]) {
