@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from ge_explorer.views.palette import identify
+import ge_explorer
+from ge_explorer.views.palette import SWATCHES, identify
 from ge_explorer.views.strip import blocking, strip_model
 from tests.views import small_trace
 
@@ -73,3 +75,10 @@ def test_ge_failure_shows_its_code_and_offers_to_remove_the_option() -> None:
     assert failed["repairs"][0]["action"] == "option"
     assert failed["repairs"][0]["key"] == "ge.enableSingleStream"
     assert failed["repairs"][0]["value"] == ""
+
+
+def test_style_sheet_has_the_palette_of_the_pictures() -> None:
+    css = (Path(ge_explorer.__file__).parent / "widgets/static/gx.css").read_text(encoding="utf-8").lower()
+    for i, swatch in enumerate(SWATCHES):
+        assert f"--gx{i}: {swatch.light.lower()};" in css
+        assert f"--gx{i}: {swatch.dark.lower()};" in css
