@@ -49,7 +49,7 @@ def open_session(
         plan, strength = None, plan
     defaults: dict[str, str] = {}
     loaded = None
-    if isinstance(source, str) and source in examples.names():
+    if isinstance(source, str) and source.partition(":")[0] in examples.names():
         example = examples.get(source)
         graph, defaults = example.graph, dict(example.options)
     elif isinstance(source, Graph):

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from ge_explorer import pipelines
 from ge_explorer.check import check_trace
 from ge_explorer.device.chips import chip_named
-from ge_explorer.errors import OptionError, did_you_mean
+from ge_explorer.errors import OptionError
 from ge_explorer.graph.model import Graph
 from ge_explorer.issue import Issue
 from ge_explorer.plan.apply import apply, without_plan
@@ -20,7 +20,6 @@ from ge_explorer.simulate.timeline import Timeline
 from ge_explorer.trace import Pipeline, Trace, TraceCache, run_trace
 from ge_explorer.views.palette import Identities, identify
 
-STRENGTHS = ("single", "C1", "C2", "C3")
 DEFAULT_CHIP = "Ascend910B1"
 
 
@@ -102,10 +101,10 @@ class Session:
     def _check(self, s: Settings) -> None:
         chip_named(s.chip)
         self.base_pipeline.with_disabled(s.disabled)
-        if s.strength and s.strength not in STRENGTHS:
-            raise OptionError(f"no strength {s.strength!r}", todo=did_you_mean(s.strength, STRENGTHS))
         if s.strength not in ("", "single") and self.plan is None:
             raise OptionError("this graph has no plan, so it has no plan strength", got=s.strength, todo="Give plan=….")
+        if s.strength not in ("", "single") and self.plan is not None:
+            self.plan.level(s.strength)
 
     def _set(self, s: Settings) -> None:
         if s.key() == self.settings.key():
@@ -220,17 +219,31 @@ class Session:
         return self._issues[key]
 
     def result(self, strength: str) -> StrengthResult:
-        """Figures of one strength under the current options, chip and switched-off passes."""
+        """Figures of one strength under the current options, chip and switched-off passes.
+
+        A trace that failed has no figures: its own error is raised.
+        """
         s = replace(self.settings, strength=strength)
+        failed = self._trace(s).failed
+        if failed is not None and failed.error is not None:
+            raise failed.error
         if s.key() not in self._results:
             self._results[s.key()] = strength_result(strength, self._trace(s).final, self._timeline(s), self.plan)
         return self._results[s.key()]
 
     @property
+    def strength_names(self) -> tuple[str, ...]:
+        """What can be compared: the plan's strengths; without a plan single and the graph as it is ("")."""
+        return self.plan.strengths if self.plan is not None else ("single", "")
+
+    @property
     def strengths(self) -> dict[str, StrengthResult]:
-        """Single, C1, C2, C3 with a plan; otherwise single and the graph as it is ("")."""
-        names = STRENGTHS if self.plan is not None else ("single", "")
-        return {n: self.result(n) for n in names}
+        """Figures of every name in ``strength_names``; one whose trace failed is left out."""
+        return {n: self.result(n) for n in self.strength_names if self.trace_of(n).failed is None}
+
+    def trace_of(self, strength: str) -> Trace:
+        """Trace at another strength under the current settings."""
+        return self._trace(replace(self.settings, strength=strength))
 
     @property
     def identities(self) -> Identities:

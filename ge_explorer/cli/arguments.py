@@ -8,7 +8,8 @@ import sys
 from typing import Any
 
 from ge_explorer.errors import OptionError
-from ge_explorer.session import DEFAULT_CHIP, STRENGTHS, Session
+from ge_explorer.plan.model import LEVELS
+from ge_explorer.session import DEFAULT_CHIP, Session
 
 
 def source(p: argparse.ArgumentParser) -> None:
@@ -20,7 +21,7 @@ def source(p: argparse.ArgumentParser) -> None:
     )
     p.add_argument("--pipeline", default="static", help="pipeline text, such as static,-optimize-ineffective")
     p.add_argument("--chip", default=DEFAULT_CHIP, help=f"chip of the device model (default {DEFAULT_CHIP})")
-    p.add_argument("--strength", choices=STRENGTHS, help="plan strength, for examples that come with a plan")
+    p.add_argument("--strength", choices=("single", *LEVELS), help="plan strength, where there is a plan or labels")
 
 
 def json_flag(p: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ge_explorer.issue import Issue
 from ge_explorer.plan.compare import StrengthResult
-from ge_explorer.session import STRENGTHS, Session
+from ge_explorer.session import Session
 from ge_explorer.simulate.timeline import Timeline
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views.palette import Identities
@@ -28,7 +28,7 @@ class SessionView:
             return False
         before = self._seen
         self._seen = now
-        names = STRENGTHS if self.session.plan is not None else ("single", "")
+        names = self.session.strength_names
         only_strength = before is not None and _same_but_strength(before[1], now[1])
         self.results = {n: self.results.get(n) if only_strength else None for n in names}
         return True
