@@ -60,11 +60,12 @@ class Layered:
     crossings: int
 
 
-def rank_nodes(links: Links, pull_down: bool = True) -> Ints:
+def rank_nodes(links: Links, pull_down: bool = True, fed: NDArray[np.bool_] | None = None) -> Ints:
     """Longest-path rank of each node (0 = no producer).
 
     With ``pull_down`` parameter-side nodes (those with only parameter-side producers, like weights and the casts behind them)
-    and nodes with more consumers than producers move to just before their first consumer. Edges that close a cycle are ignored.
+    and nodes with more consumers than producers move to just before their first consumer. ``fed`` marks nodes that read the
+    graph's data: they and all that follows from them are no parameter side. Edges that close a cycle are ignored.
     """
     n = links.n
     out, head = _csr(links.src, links.dst, n)
@@ -95,7 +96,7 @@ def rank_nodes(links: Links, pull_down: bool = True) -> Ints:
             if indeg[v] == 0:
                 ready.append(v)
     if pull_down:
-        mixed = bytearray(n)
+        mixed = bytearray(n) if fed is None else bytearray(fed.astype(np.uint8).tobytes())
         for u in topo:
             if mixed[u] or n_in[u] > 1:
                 mixed[u] = 1
@@ -110,10 +111,12 @@ def rank_nodes(links: Links, pull_down: bool = True) -> Ints:
     return np.asarray(rank, dtype=np.int32)
 
 
-def layered(links: Links, sweeps: int = 6, relax: int = 36) -> Layered:
-    """Lay a graph out in ranks. ``sweeps`` median passes (stops early without crossings), ``relax`` coordinate rounds."""
+def layered(links: Links, sweeps: int = 6, relax: int = 36, fed: NDArray[np.bool_] | None = None) -> Layered:
+    """Lay a graph out in ranks. ``sweeps`` median passes (stops early without crossings), ``relax`` coordinate rounds; ``fed`` as
+    in ``rank_nodes``.
+    """
     n = links.n
-    rank = rank_nodes(links)
+    rank = rank_nodes(links, fed=fed)
     if n == 0:
         empty = np.zeros(0, np.float32)
         return Layered(links, rank, empty, empty, np.zeros(1, np.int32), np.zeros((0, 2), np.float32),

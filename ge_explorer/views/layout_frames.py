@@ -47,7 +47,7 @@ def frame_of(
     present[index[list(graph.node_ids)]] = True
     edges = _edges(graph, index)
     links = Links.of(n, np.concatenate([edges[:, :2].astype(np.int64), _scope_links(graph, index)]))
-    flat = _layered_xy(links, present)
+    flat = _layered_xy(links, present, _fed(links, kinds))
     long = np.zeros(len(edges), bool)
     if len(edges):
         long = flat.long[_find(links, edges[:, 0], edges[:, 1])]
@@ -115,12 +115,19 @@ def _find(links: Links, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> NDA
     return np.searchsorted(keys, src.astype(np.int64) * links.n + dst)
 
 
-def _layered_xy(links: Links, present: NDArray[np.bool_]) -> Layered:
+def _fed(links: Links, kinds: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Nodes that read a Data node directly."""
+    out = np.zeros(links.n, bool)
+    out[links.dst[kinds[links.src] == KIND_DATA]] = True
+    return out
+
+
+def _layered_xy(links: Links, present: NDArray[np.bool_], fed: NDArray[np.bool_]) -> Layered:
     """Layered layout of the nodes that exist, on full-size arrays (absent rows hold no meaning)."""
     small = np.flatnonzero(present)
     to = np.full(links.n, -1, np.int32)
     to[small] = np.arange(len(small), dtype=np.int32)
-    part = layered(Links(len(small), to[links.src], to[links.dst]))
+    part = layered(Links(len(small), to[links.src], to[links.dst]), fed=fed[small])
 
     def spread(values: Floats, shift: float) -> Floats:
         out = np.full(links.n, np.nan, np.float32)
@@ -167,7 +174,7 @@ def _grid(
     const = present & (kinds == KIND_CONST)
     ops = present & ~data & ~const
     inner = ops[links.src] & ops[links.dst]
-    col = rank_nodes(Links(n, links.src[inner], links.dst[inner]))
+    col = rank_nodes(Links(n, links.src[inner], links.dst[inner]), fed=_fed(links, kinds))
     col -= int(col[ops].min(initial=0)) if ops.any() else 0
     key = np.where(ops, lane, -2).astype(np.int32)
     folds: list[tuple[Text, tuple[int, ...]]] = []

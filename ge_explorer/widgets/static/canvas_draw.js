@@ -214,13 +214,13 @@ class Painter {
     const at = x + (stream ? 13 : 8), bold = this.font(w < 80 ? 11 : 12, 600), two = h >= 36 || (h >= 30 && w >= 40);
     let room = w - (stream ? 17 : 13);
     if (letter) {
-      this.mark(x + w - 19, y - h / 2 + 3, 15, s.theme.streams[c], meta.streams[c].letter, false);
+      this.mark(x + w - 19, two ? y + h / 2 - 18 : y - 7.5, 15, s.theme.streams[c], meta.streams[c].letter, false);
       ctx.textBaseline = "alphabetic";
     }
     ctx.fillStyle = s.theme.ink;
     ctx.textAlign = "left";
-    ctx.fillText(this.fit(meta.names[i], room - (letter ? 17 : 0), bold), at, two ? y - 3 : y + 4);
-    if (two) { ctx.fillStyle = s.theme.ink2; ctx.fillText(this.fit(meta.ops[i], room, this.font(11)), at, y + 11); }
+    ctx.fillText(this.fit(meta.names[i], room - (letter && !two ? 17 : 0), bold), at, two ? y - 3 : y + 4);
+    if (two) { ctx.fillStyle = s.theme.ink2; ctx.fillText(this.fit(meta.ops[i], room - (letter ? 17 : 0), this.font(11)), at, y + 11); }
   }
   laneOf(i) {
     const y = this.xy[2 * i + 1];
@@ -378,7 +378,7 @@ class Painter {
     if (!words || this.boxH < 20) return;
     const text = this.fit(s.t("removed") + (rule ? s.t("colon") + s.lang(rule) : ""), 190, this.font(11));
     ctx.textBaseline = "alphabetic";
-    ctx.strokeStyle = s.theme.bg; ctx.lineWidth = 4; ctx.lineJoin = "round"; ctx.strokeText(text, x + 11, y + 4);
+    ctx.strokeStyle = s.theme.bg; ctx.lineWidth = 7; ctx.lineJoin = "round"; ctx.strokeText(text, x + 11, y + 4);
     ctx.fillStyle = s.theme.ink2; ctx.fillText(text, x + 11, y + 4);
   }
   /** Zoomed far out: one count per pair of streams instead of hundreds of circles. */
