@@ -23,12 +23,13 @@ _LAZY = {
     "Session": "ge_explorer.session:Session",
     "Trace": "ge_explorer.trace.trace:Trace",
     "check": "ge_explorer.api:check",
+    "compare": "ge_explorer.api:compare",
     "compile": "ge_explorer.api:compile",
     "diff": "ge_explorer.api:diff",
     "examples": "ge_explorer.examples",
     "explore": "ge_explorer.widgets.explorer:explore",
     "export": "ge_explorer.api:export",
-    "load": "ge_explorer.load:load",
+    "load": "ge_explorer.loaders:load",
     "open_session": "ge_explorer.api:open_session",
     "plans": "ge_explorer.plan.builtin:plans",
     "simulate": "ge_explorer.api:simulate",
@@ -43,6 +44,7 @@ __all__ = [
     "Trace",
     "__version__",
     "check",
+    "compare",
     "compile",
     "diff",
     "examples",
@@ -56,10 +58,10 @@ __all__ = [
 
 if TYPE_CHECKING:
     from ge_explorer import examples
-    from ge_explorer.api import check, compile, diff, export, open_session, simulate
+    from ge_explorer.api import check, compare, compile, diff, export, open_session, simulate
     from ge_explorer.graph.builder import GraphBuilder
     from ge_explorer.graph.model import Graph
-    from ge_explorer.load import load
+    from ge_explorer.loaders import load
     from ge_explorer.plan.builtin import plans
     from ge_explorer.plan.model import Plan
     from ge_explorer.session import Session

@@ -14,13 +14,14 @@ from ge_explorer import examples, pipelines
 from ge_explorer.check import check_trace
 from ge_explorer.graph.model import Graph
 from ge_explorer.issue import Issue
-from ge_explorer.load import load
+from ge_explorer.loaders import load
 from ge_explorer.plan.builtin import plan_for
 from ge_explorer.plan.model import Plan
 from ge_explorer.session import DEFAULT_CHIP, Session
 from ge_explorer.simulate import simulate as _simulate
 from ge_explorer.simulate.timeline import Timeline
 from ge_explorer.trace import Diff, Pipeline, Trace
+from ge_explorer.views.strengths import StrengthTable
 
 Source = Any
 
@@ -84,6 +85,11 @@ def check(source: Source, **settings: Any) -> tuple[Issue, ...]:
     if isinstance(source, Trace):
         return check_trace(source)
     return open_session(source, **settings).issues
+
+
+def compare(source: Source, **settings: Any) -> StrengthTable:
+    """Figures of every strength of the plan side by side (without a plan: single stream and the graph as it is)."""
+    return StrengthTable(open_session(source, **settings).strengths)
 
 
 def diff(source: Source, i: int | str, j: int | str, **settings: Any) -> Diff:

@@ -18,7 +18,7 @@ def arguments(p: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load and print the report."""
-    from ge_explorer.load import load
+    from ge_explorer.loaders import load
     from ge_explorer.report import issue_report
 
     result = load(args.source)

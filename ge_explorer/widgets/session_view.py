@@ -39,7 +39,10 @@ class SessionView:
         return next((n for n in order if n in self.results and self.results[n] is None), None)
 
     def compute(self, name: str) -> None:
-        """Compute the result of one strength."""
+        """Compute the result of one strength; one whose trace fails has no figures and leaves the comparison."""
+        if self.session.trace_of(name).failed is not None:
+            del self.results[name]
+            return
         self.results[name] = self.session.result(name)
 
     def predict(self, mode: str) -> StrengthResult | None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ge_explorer.errors import InputError
-from ge_explorer.load import load
+from ge_explorer.loaders import load
 
 SHARED = Path(os.environ.get("GX_SHARED", Path(__file__).resolve().parents[2].parent / "shared"))
 REAL = SHARED / "data" / "real"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ge_explorer.errors import InputError
 from ge_explorer.issue import Issue
-from ge_explorer.load.onnx_records import GraphRecord, NodeRecord, Proto, local_symbols, reads, topological
+from ge_explorer.loaders.onnx_records import GraphRecord, NodeRecord, Proto, local_symbols, reads, topological
 from ge_explorer.text import Text
 
 GRAPH, GRAPHS = 5, 10

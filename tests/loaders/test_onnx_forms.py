@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 from ge_explorer.graph.constant import VALUE  # noqa: E402
 from ge_explorer.graph.model import Graph  # noqa: E402
-from ge_explorer.load import load  # noqa: E402
+from ge_explorer.loaders import load  # noqa: E402
 
 value = helper.make_tensor_value_info
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from ge_explorer.load.onnx_records import Proto
+from ge_explorer.loaders.onnx_records import Proto
 
 TIME_LIMIT = 30.0
 """Seconds the second process may take."""

@@ -9,7 +9,7 @@ import pytest
 onnx = pytest.importorskip("onnx")
 
 from ge_explorer.device.op_table import place_of  # noqa: E402
-from ge_explorer.load import load  # noqa: E402
+from ge_explorer.loaders import load  # noqa: E402
 
 DATA = Path(onnx.__file__).parent / "backend" / "test" / "data"
 

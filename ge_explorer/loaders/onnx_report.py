@@ -9,12 +9,12 @@ from typing import Any
 from ge_explorer.graph.model import Graph
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue
-from ge_explorer.load.ge_types import NEWEST_OPSET, NO_SUBGRAPH_ADAPTER, OLDEST_OPSET
-from ge_explorer.load.onnx_convert import KIND, Converter
-from ge_explorer.load.onnx_flatten import Flattener
-from ge_explorer.load.onnx_records import GraphRecord, Proto
-from ge_explorer.load.onnx_shapes import Types
-from ge_explorer.load.onnx_tensors import GE_PARSER_DTYPES
+from ge_explorer.loaders.ge_types import NEWEST_OPSET, NO_SUBGRAPH_ADAPTER, OLDEST_OPSET
+from ge_explorer.loaders.onnx_convert import KIND, Converter
+from ge_explorer.loaders.onnx_flatten import Flattener
+from ge_explorer.loaders.onnx_records import GraphRecord, Proto
+from ge_explorer.loaders.onnx_shapes import Types
+from ge_explorer.loaders.onnx_tensors import GE_PARSER_DTYPES
 from ge_explorer.text import Text
 
 

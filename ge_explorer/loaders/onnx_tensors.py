@@ -6,7 +6,7 @@ from typing import Any
 
 from ge_explorer.graph.constant import VALUE_LIMIT, ConstantValue
 from ge_explorer.graph.model import DTYPE_BITS, Dim, Shape
-from ge_explorer.load.onnx_records import Proto
+from ge_explorer.loaders.onnx_records import Proto
 
 INVENTED = "unk__"
 """Start of the symbols ONNX shape inference makes up for dimensions nobody named."""

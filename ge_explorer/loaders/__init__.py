@@ -15,8 +15,8 @@ from typing import Any, Protocol
 from ge_explorer import examples
 from ge_explorer.errors import GraphError, InputError, OptionError
 from ge_explorer.graph.model import Graph
-from ge_explorer.load.report import LoadReport, LoadResult
-from ge_explorer.load.source import SIZE_LIMIT, Source, read_source, refuse_known_strangers
+from ge_explorer.loaders.report import LoadReport, LoadResult
+from ge_explorer.loaders.source import SIZE_LIMIT, Source, read_source, refuse_known_strangers
 from ge_explorer.registry import Registry
 from ge_explorer.text import Text
 
@@ -48,8 +48,8 @@ class Loader(Protocol):
 LOADERS: Registry[Loader] = Registry(
     "loader",
     {
-        "onnx": "ge_explorer.load.onnx_model:ONNX",
-        "onnx-text": "ge_explorer.load.onnx_text:ONNX_TEXT",
+        "onnx": "ge_explorer.loaders.onnx_model:ONNX",
+        "onnx-text": "ge_explorer.loaders.onnx_text:ONNX_TEXT",
     },
     group="ge_explorer.loaders",
 )
@@ -75,7 +75,7 @@ def load(source: Any, *, dims: Mapping[str, int] | None = None, check: bool = Tr
     if isinstance(source, bytes | bytearray | memoryview):
         return _read(Source("<bytes>", bytes(source)), settings)
     if type(source).__module__.partition(".")[0] in ("onnx", "onnx_ml_pb2") and hasattr(source, "SerializeToString"):
-        from ge_explorer.load.onnx_model import read_proto
+        from ge_explorer.loaders.onnx_model import read_proto
 
         return read_proto(source, settings)
     if hasattr(source, "read") and not isinstance(source, str | PathLike):

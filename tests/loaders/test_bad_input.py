@@ -11,7 +11,7 @@ onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper  # noqa: E402
 
 from ge_explorer.errors import InputError  # noqa: E402
-from ge_explorer.load import load  # noqa: E402
+from ge_explorer.loaders import load  # noqa: E402
 
 
 def small_model() -> "onnx.ModelProto":

@@ -36,6 +36,9 @@ class LoadReport:
         out += [f"{head[1]}: {t.get(lang)}" for t in self.missing]
         return out + [f"{i.code} {i.severity}: {i.message.get(lang)}" for i in self.issues]
 
+    def __str__(self) -> str:
+        return "\n".join([f"{self.source or 'graph'} ({self.format})", *self.lines()])
+
 
 @dataclass(frozen=True, eq=False)
 class LoadResult:

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from ge_explorer.errors import InputError
 from ge_explorer.issue import Issue
-from ge_explorer.load import onnx_report
-from ge_explorer.load.onnx_census import census, require_text_names
-from ge_explorer.load.onnx_convert import Converter
-from ge_explorer.load.onnx_flatten import Flattener, flatten_issues
-from ge_explorer.load.onnx_records import Proto
-from ge_explorer.load.onnx_shapes import infer
-from ge_explorer.load.onnx_wire import looks_like_model, top_fields
-from ge_explorer.load.report import LoadReport, LoadResult
-from ge_explorer.load.source import Source
+from ge_explorer.loaders import onnx_report
+from ge_explorer.loaders.onnx_census import census, require_text_names
+from ge_explorer.loaders.onnx_convert import Converter
+from ge_explorer.loaders.onnx_flatten import Flattener, flatten_issues
+from ge_explorer.loaders.onnx_records import Proto
+from ge_explorer.loaders.onnx_shapes import infer
+from ge_explorer.loaders.onnx_wire import looks_like_model, top_fields
+from ge_explorer.loaders.report import LoadReport, LoadResult
+from ge_explorer.loaders.source import Source
 
 if TYPE_CHECKING:
-    from ge_explorer.load import LoadSettings
+    from ge_explorer.loaders import LoadSettings
 
 CHECK_LIMIT = 16 * 1024 * 1024
 """Bytes up to which ONNX's own checker also looks at the file (its verdict is a note, never a refusal)."""

@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from ge_explorer.errors import InputError
-from ge_explorer.load.onnx_model import read_proto
-from ge_explorer.load.report import LoadResult
-from ge_explorer.load.source import Source
+from ge_explorer.loaders.onnx_model import read_proto
+from ge_explorer.loaders.report import LoadResult
+from ge_explorer.loaders.source import Source
 
 if TYPE_CHECKING:
-    from ge_explorer.load import LoadSettings
+    from ge_explorer.loaders import LoadSettings
 
 TEXT_LIMIT = 64 * 1024 * 1024
 """Bytes of text read at most: the text parser is a hundred times slower than the binary one."""

@@ -14,10 +14,10 @@ from ge_explorer.graph.builder import GX_CORE, GX_DURATION, GX_DURATION_ORIGIN, 
 from ge_explorer.graph.constant import VALUE, ConstantValue
 from ge_explorer.graph.edit import GraphEditor
 from ge_explorer.graph.model import Graph, Shape
-from ge_explorer.load.ge_types import COLLECTIVES, Mapped, ge_type
-from ge_explorer.load.onnx_records import GraphRecord, NodeRecord, Proto
-from ge_explorer.load.onnx_shapes import Types
-from ge_explorer.load.onnx_tensors import EXTERNAL, attribute_value, small_value, tensor_spec, type_spec
+from ge_explorer.loaders.ge_types import COLLECTIVES, Mapped, ge_type
+from ge_explorer.loaders.onnx_records import GraphRecord, NodeRecord, Proto
+from ge_explorer.loaders.onnx_shapes import Types
+from ge_explorer.loaders.onnx_tensors import EXTERNAL, attribute_value, small_value, tensor_spec, type_spec
 
 PARALLEL_GROUP = "_parallel_group"
 FUNCTION = "_gx_function"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ge_explorer.load.onnx_guard import InferenceFailed, infer_safely
-from ge_explorer.load.onnx_records import GraphRecord, NodeRecord, Proto, topological
-from ge_explorer.load.onnx_tensors import EXTERNAL, bytes_of
+from ge_explorer.loaders.onnx_guard import InferenceFailed, infer_safely
+from ge_explorer.loaders.onnx_records import GraphRecord, NodeRecord, Proto, topological
+from ge_explorer.loaders.onnx_tensors import EXTERNAL, bytes_of
 
 BOOL = 9
 SMALL_WEIGHT = 4096

@@ -5,8 +5,8 @@ import pytest
 onnx = pytest.importorskip("onnx")
 from onnx import helper  # noqa: E402
 
-from ge_explorer.load import load  # noqa: E402
-from ge_explorer.load.onnx_guard import is_trusted  # noqa: E402
+from ge_explorer.loaders import load  # noqa: E402
+from ge_explorer.loaders.onnx_guard import is_trusted  # noqa: E402
 
 
 def crashing() -> "onnx.ModelProto":

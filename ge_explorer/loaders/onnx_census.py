@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ge_explorer.errors import InputError
-from ge_explorer.load.onnx_records import Proto
-from ge_explorer.load.onnx_tensors import EXTERNAL
+from ge_explorer.loaders.onnx_records import Proto
+from ge_explorer.loaders.onnx_tensors import EXTERNAL
 
 
 def census(model: Proto) -> dict[str, Any]:
