@@ -77,6 +77,13 @@ class Session:
         self._check(first)
         self._defaults = self.settings = first
 
+    @classmethod
+    def from_trace(cls, trace: Trace, chip: str = DEFAULT_CHIP) -> Session:
+        """Session whose current trace is ``trace`` itself."""
+        session = cls(trace.initial.graph, options=trace.initial.options.values, chip=chip, pipeline=trace.pipeline)
+        session._traces[session.settings.key()] = trace
+        return session
+
     # ---------------------------------------------------------------- settings
     @property
     def options(self) -> dict[str, str]:

@@ -126,7 +126,7 @@ def run_trace(
         steps.append(step)
         current = step.after
         failed = failed or step.status == "failed"
-    return Trace(initial, tuple(steps), tuple(i for s in steps for i in s.issues))
+    return Trace(initial, tuple(steps), tuple(i for s in steps for i in s.issues), pipeline)
 
 
 def _with_options(s: Snapshot, options: Options) -> Snapshot:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from ge_explorer.errors import OptionError, did_you_mean
@@ -12,6 +12,7 @@ from ge_explorer.issue import Issue
 from ge_explorer.text import Text
 from ge_explorer.trace.display import DISPLAYS
 from ge_explorer.trace.passes import Decision, Pass
+from ge_explorer.trace.pipeline import Pipeline
 from ge_explorer.trace.state import Snapshot
 from ge_explorer.trace.why import WhyEntry, WhyTrail
 
@@ -58,6 +59,7 @@ class Trace:
     initial: Snapshot
     steps: tuple[Step, ...]
     issues: tuple[Issue, ...] = ()
+    pipeline: Pipeline = field(default_factory=lambda: Pipeline(()))
 
     def __len__(self) -> int:
         return len(self.steps)

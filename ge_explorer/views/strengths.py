@@ -30,10 +30,9 @@ class StrengthTable:
 
         every = list(self.results.values())
         add(Text("makespan, us", "总时长 us"), Origin.MODEL, [us(r.makespan_ns) for r in every])
-        add(
-            Text("against single", "相对单流"), Origin.MODEL,
-            [percent((r.makespan_ns - base.makespan_ns) / base.makespan_ns, sign=True) if base and base.makespan_ns else "–" for r in every],
-        )  # fmt: skip
+        whole = base.makespan_ns if base else 0
+        against = [percent((r.makespan_ns - whole) / whole, sign=True) if whole else "–" for r in every]
+        add(Text("against single", "相对单流"), Origin.MODEL, against)
         none = Text("not applicable", "不适用").get(lang)
         add(
             Text("overlap", "重叠率"), Origin.MODEL,

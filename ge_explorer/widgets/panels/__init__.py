@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ge_explorer.trace.trace import Trace
 from ge_explorer.widgets.panels.context import PanelContext, SessionLike
 
 __all__ = [
     "PanelContext",
     "show_diff",
     "show_events",
+    "show_graph",
     "show_issues",
     "show_memory",
     "show_mermaid",
@@ -18,10 +20,22 @@ __all__ = [
 ]
 
 
-def _show(panel: Any, session: SessionLike, lang: str, step: int | None = None, compare: int | None = None) -> Any:
+def _session(source: SessionLike | Trace) -> SessionLike:
+    """A trace gets a session of its own, so that letters, timeline and comparisons work."""
+    if isinstance(source, Trace):
+        from ge_explorer.session import Session
+
+        return Session.from_trace(source)
+    return source
+
+
+def _show(
+    panel: Any, source: SessionLike | Trace, lang: str, step: int | None = None, compare: int | None = None
+) -> Any:
     """Panel alone in a cell: a click selects inside this panel."""
     from ge_explorer.views.selection_state import SelectionState
 
+    session = _session(source)
     last = len(session.trace) - 1
     state = SelectionState(step=last if step is None else step, lang=lang)
     if compare is not None:
@@ -38,49 +52,57 @@ def _show(panel: Any, session: SessionLike, lang: str, step: int | None = None, 
     return panel.widget
 
 
-def show_timeline(session: SessionLike, lang: str = "en") -> Any:
+def show_graph(session: SessionLike | Trace, step: int | None = None, lang: str = "en", **look: Any) -> Any:
+    """Graph canvas; ``look``: compare, layout, selected, height of ``widgets.canvas.graph``."""
+    from ge_explorer.widgets.canvas import graph
+
+    held = _session(session)
+    return graph(held.trace, step=step, lang=lang, identities=held.identities, **look)
+
+
+def show_timeline(session: SessionLike | Trace, lang: str = "en") -> Any:
     """Timeline of the session's final state."""
     from ge_explorer.widgets.panels.timeline import TimelinePanel
 
     return _show(TimelinePanel(), session, lang)
 
 
-def show_memory(session: SessionLike, step: int | None = None, lang: str = "en") -> Any:
+def show_memory(session: SessionLike | Trace, step: int | None = None, lang: str = "en") -> Any:
     """Memory map after ``step`` (None: the last one)."""
     from ge_explorer.widgets.panels.memory import MemoryPanel
 
     return _show(MemoryPanel(), session, lang, step)
 
 
-def show_events(session: SessionLike, step: int | None = None, lang: str = "en") -> Any:
+def show_events(session: SessionLike | Trace, step: int | None = None, lang: str = "en") -> Any:
     """Events after ``step``."""
     from ge_explorer.widgets.panels.events import EventsPanel
 
     return _show(EventsPanel(), session, lang, step)
 
 
-def show_streams(session: SessionLike, step: int | None = None, lang: str = "en") -> Any:
+def show_streams(session: SessionLike | Trace, step: int | None = None, lang: str = "en") -> Any:
     """Streams after ``step``."""
     from ge_explorer.widgets.panels.streams import StreamsPanel
 
     return _show(StreamsPanel(), session, lang, step)
 
 
-def show_diff(session: SessionLike, i: int, j: int, lang: str = "en") -> Any:
+def show_diff(session: SessionLike | Trace, i: int, j: int, lang: str = "en") -> Any:
     """Difference between the states after steps ``i`` and ``j`` (-1: before the first step)."""
     from ge_explorer.widgets.panels.diff import DiffPanel
 
     return _show(DiffPanel(), session, lang, j, i)
 
 
-def show_mermaid(session: SessionLike, step: int | None = None, lang: str = "en") -> Any:
+def show_mermaid(session: SessionLike | Trace, step: int | None = None, lang: str = "en") -> Any:
     """Mermaid drawing after ``step``."""
     from ge_explorer.widgets.panels.mermaid import MermaidPanel
 
     return _show(MermaidPanel(), session, lang, step)
 
 
-def show_issues(session: SessionLike, lang: str = "en") -> Any:
+def show_issues(session: SessionLike | Trace, lang: str = "en") -> Any:
     """Findings."""
     from ge_explorer.widgets.panels.issues import IssuesPanel
 
