@@ -258,7 +258,7 @@ class Explorer:
         if changed:
             compare = None if state.compare < -1 else state.compare
             layout: LayoutName = "lanes" if state.layout == "lanes" else "layered"
-            self.canvas.show(graph.build(trace, state.step, compare, layout, view.identities))
+            self.canvas.show_picture(graph.build(trace, state.step, compare, layout, view.identities))
         self._draw_top(state)
         _set(self.inspector, data=self._inspect.model(state.selected, state.step))
         counts = {"issues": len(view.issues)}
