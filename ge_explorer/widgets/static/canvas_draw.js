@@ -219,8 +219,13 @@ class Painter {
     }
     ctx.fillStyle = s.theme.ink;
     ctx.textAlign = "left";
-    ctx.fillText(this.fit(meta.names[i], room - (letter && !two ? 17 : 0), bold), at, two ? y - 3 : y + 4);
+    ctx.fillText(this.shortName(meta.names[i], room - (letter && !two ? 17 : 0), bold), at, two ? y - 3 : y + 4);
     if (two) { ctx.fillStyle = s.theme.ink2; ctx.fillText(this.fit(meta.ops[i], room - (letter ? 17 : 0), this.font(11)), at, y + 11); }
+  }
+  /** A long path is cut in front: the last part tells nodes apart. */
+  shortName(name, room, font) {
+    const cut = name.lastIndexOf("/");
+    return cut > 0 && this.width(name, font) > room ? this.fit(name.slice(cut + 1), room, font) : this.fit(name, room, font);
   }
   laneOf(i) {
     const y = this.xy[2 * i + 1];
@@ -273,12 +278,13 @@ class Painter {
   edges() {
     const { ctx, s } = this, e = s.pic.edges, [at, count] = this.frame.edges, base = this.frame.routes[s.layout][0];
     const ordered = s.pic.ordered(s.step), chosen = s.selection.nodes, big = this.boxH >= 12 && this.boxW >= 16, groups = { data: [], long: [], control: [], hi: [], hiControl: [] };
-    const minimum = 2, visible = count > 2000 ? this.inView() : null;
+    const minimum = 2, blocks = this.boxW < 3, visible = count > 2000 ? this.inView() : null;
     let stride = 1;
     if (count > EDGE_CAP && this.visible.length > EDGE_CAP) stride = Math.ceil(count / EDGE_CAP);
     for (let k = 0; k < count; k++) {
       const j = 3 * (at + k), a = e[j], b = e[j + 1];
       const marked = chosen.size && (chosen.has(a) || chosen.has(b));
+      if (blocks && !marked) continue;
       if (stride > 1 && k % stride && !marked) continue;
       if (visible && !visible[a] && !visible[b] && !marked) continue;
       if (this.colours[a] === s.pic.absent || this.colours[b] === s.pic.absent) continue;
