@@ -1,0 +1,373 @@
+"""Work of a node, independent of any chip: cube FLOPs, vector operations, bytes, and the blocks it splits into.
+
+Formulas follow optimize.md section 6.2. A dimension that is unknown is bound to 1 and the result says so (``assumed``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from ge_explorer.graph.model import DTYPE_BITS, SOURCE_LIKE, Graph, Node
+
+TILE = 128
+"""Rows and columns of one cube block."""
+VECTOR_BLOCK_BYTES = 32 * 1024
+"""Bytes one vector block handles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a node has to do. ``flops`` on cube, ``vops`` vector operations, bytes split by where they come from.
+
+    ``hot_bytes`` were just written by another operator or are written now (L2 candidates); ``cold_bytes`` are weights and
+    graph inputs. ``cube_blocks``/``vector_blocks`` are the blocks wanted. ``element_bytes`` is the width the vector unit
+    works on, ``cube_speed`` the rate of this data type against FP16.
+    """
+
+    family: str
+    flops: float = 0.0
+    vops: float = 0.0
+    hot_bytes: float = 0.0
+    cold_bytes: float = 0.0
+    cube_blocks: int = 1
+    vector_blocks: int = 1
+    element_bytes: float = 2.0
+    cube_speed: float = 1.0
+    efficiency: float = 1.0
+    assumed: bool = False
+
+    @property
+    def nbytes(self) -> float:
+        """Bytes read and written."""
+        return self.hot_bytes + self.cold_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One input or output as numbers: shape with unknown dimensions bound to 1, elements, bits, where it comes from."""
+
+    shape: tuple[int, ...]
+    elements: int
+    bits: int
+    cold: bool
+    assumed: bool
+
+    @property
+    def nbytes(self) -> float:
+        """Bytes without padding."""
+        return self.elements * self.bits / 8
+
+
+NONE = Operand((), 0, 16, False, False)
+
+
+class Operands:
+    """Operands of every tensor of a graph, computed once per tensor."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._made: dict[int, Operand] = {}
+
+    def of(self, tensor: int) -> Operand:
+        """Operand of a tensor id."""
+        found = self._made.get(tensor)
+        if found is None:
+            t = self._graph.tensor(tensor)
+            known = t.shape is not None and all(isinstance(d, int) and d >= 0 for d in t.shape)
+            shape = tuple(d if isinstance(d, int) and d >= 0 else 1 for d in t.shape or ())
+            bits = DTYPE_BITS.get(t.dtype or "")
+            producer = self._graph.nodes[t.producer]
+            cold = producer is not None and producer.op in SOURCE_LIKE
+            found = Operand(shape, math.prod(shape), bits or 16, cold, not known or bits is None)
+            self._made[tensor] = found
+        return found
+
+    def inputs(self, node: Node) -> list[Operand]:
+        """Inputs in order; an absent optional input is an empty operand."""
+        return [NONE if t is None else self.of(t) for t in node.inputs]
+
+    def outputs(self, node: Node) -> list[Operand]:
+        """Outputs in order."""
+        return [self.of(t) for t in node.outputs]
+
+
+_CUBE_SPEED = MappingProxyType({32: 0.25, 64: 0.25, 16: 1.0, 8: 2.0, 4: 4.0})
+"""Cube rate by bits of the operands against FP16: INT8 twice, INT4 four times, FP32 a quarter (assumed)."""
+
+_ELEMENTWISE_WEIGHT: Mapping[str, float] = MappingProxyType(
+    {
+        **dict.fromkeys(("Div", "RealDiv", "Sqrt", "Rsqrt", "Reciprocal", "FloorDiv", "Mod", "FloorMod"), 4.0),
+        **dict.fromkeys(("Exp", "Log", "Expm1", "Log1p", "Softplus", "SoftplusV2", "Softsign", "Elu", "Selu", "Celu"), 8.0),
+        **dict.fromkeys(
+            ("Tanh", "Sigmoid", "Erf", "Gelu", "GeluV2", "FastGelu", "Swish", "Silu", "Mish", "HardSwish", "Sin", "Cos", "Tan",
+             "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "SwiGlu", "SwigluQuant"),
+            12.0,
+        ),
+        "Pow": 16.0,
+        **dict.fromkeys(
+            ("Add", "AddV2", "Sub", "Mul", "Muls", "Adds", "Maximum", "Minimum", "Max", "Min", "Neg", "Abs", "Relu", "Relu6",
+             "LeakyRelu", "PRelu", "HardSigmoid", "ThresholdedRelu", "Cast", "Sign", "Floor", "Ceil", "Round", "Rint",
+             "Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr", "LogicalNot",
+             "LogicalXor", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Select", "SelectV2", "Where", "ClipByValue", "AddN", "Sum",
+             "Square", "BiasAdd", "Axpy", "IsNan", "IsInf", "ZerosLike", "OnesLike", "Accumulate", "AccumulateNV2", "Assign",
+             "AssignAdd", "AssignSub", "RotaryMul", "ApplyRotaryPosEmb", "MaskedFill", "ReluGrad", "ApplyAdam",
+             "ApplyMomentum", "ApplyAdamW", "ApplyGradientDescent"),
+            1.0,
+        ),
+    }
+)  # fmt: skip
+
+_CONV = ("Conv1D", "Conv2D", "Conv3D", "DepthwiseConv2D", "DeformableConv2D", "QuantConv2D", "Convolution")
+_DECONV = ("Conv2DTranspose", "Conv3DTranspose", "Conv2DTransposeD", "Conv2DBackpropInput", "ConvTranspose")
+_MATMUL = (
+    "MatMul", "MatMulV2", "MatMulV3", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Gemm", "FullyConnection",
+    "QuantBatchMatmul", "QuantBatchMatmulV2", "QuantBatchMatmulV3", "QuantBatchMatmulV4", "WeightQuantBatchMatmul",
+    "WeightQuantBatchMatmulV2", "TransposeBatchMatMul", "GroupedMatmul", "GroupedMatMul", "Einsum",
+)  # fmt: skip
+_ATTENTION = (
+    "FlashAttentionScore", "FusedInferAttentionScore", "PromptFlashAttention", "PromptFlashAttentionV3", "FlashAttention",
+    "IncreFlashAttention", "IncreFlashAttentionV4", "MultiHeadAttention", "Attention", "MlaProlog", "FusedAttention",
+)  # fmt: skip
+_REDUCE = (
+    "ReduceSum", "ReduceSumD", "ReduceMean", "ReduceMeanD", "ReduceMax", "ReduceMaxD", "ReduceMin", "ReduceMinD", "ReduceProd",
+    "ReduceAll", "ReduceAny", "ReduceLogSumExp", "ReduceLogSum", "ArgMax", "ArgMaxV2", "ArgMaxD", "ArgMin", "ArgMinD", "Cumsum",
+    "CumsumD", "Cumprod", "LpNorm", "LpNormV2", "L2Normalize", "L2Loss", "ReduceStd", "SquareSumV1",
+)  # fmt: skip
+_NORM: Mapping[str, float] = MappingProxyType(
+    {
+        **dict.fromkeys(("LayerNorm", "LayerNormV3", "LayerNormV4", "GroupNorm", "GroupNormSilu", "InstanceNorm",
+                         "InstanceNormV3", "AddLayerNorm"), 8.0),
+        **dict.fromkeys(("RmsNorm", "AddRmsNorm", "AddRmsNormDynamicQuant"), 5.0),
+        **dict.fromkeys(("BatchNorm", "BNInfer", "BNInference", "BNInferenceD", "FusedBatchNorm", "Scale", "BatchNormV3"), 2.0),
+    }
+)  # fmt: skip
+_MOVE = (
+    "Concat", "ConcatD", "ConcatV2", "ConcatV2D", "Split", "SplitD", "SplitV", "SplitVD", "Pack", "Unpack", "Pad", "PadD", "PadV2",
+    "PadV3", "PadV3D", "MirrorPad", "Slice", "SliceD", "SliceDV2", "StridedSlice", "StridedSliceD", "StridedSliceV2", "Tile",
+    "TileD", "Expand", "ExpandD", "BroadcastTo", "BroadcastToD", "Fill", "FillD", "Range", "RangeD", "OneHot", "OneHotD", "Trilu",
+    "Tril", "Triu", "Eye", "ReverseV2", "ReverseV2D", "Roll", "SpaceToDepth", "DepthToSpace", "KVCacheUpdate", "MemSet",
+)  # fmt: skip
+_POOL = (
+    "MaxPool", "MaxPoolV2", "MaxPoolV3", "MaxPool3D", "MaxPoolWithArgmax", "AvgPool", "AvgPoolV2", "AvgPool1D", "AvgPool3D",
+    "AvgPool3DD", "Pooling", "GlobalAveragePool", "GlobalMaxPool", "AdaptiveAvgPool2d", "AdaptiveMaxPool2d", "LRN", "ROIAlign",
+    "GridSampler2D", "GridSample", "LpPool",
+)  # fmt: skip
+_RESIZE: Mapping[str, float] = MappingProxyType(
+    {"ResizeNearestNeighborV2": 2.0, "ResizeNearestNeighborV2D": 2.0, "ResizeBilinearV2": 8.0, "ResizeBilinearV2D": 8.0,
+     "ResizeBicubic": 40.0, "Resize": 8.0, "UpsampleNearest": 2.0, "Resize3D": 8.0}
+)  # fmt: skip
+_QUANT = (
+    "AscendQuant", "AscendQuantV2", "AscendDequant", "AscendAntiQuant", "DynamicQuant", "DynamicQuantV2", "DynamicMxQuant",
+    "DequantSwigluQuant", "SwigluGroupQuant", "Quantize", "Dequantize", "QuantizeLinear", "FakeQuant", "DynamicQuantize",
+)  # fmt: skip
+_SORT = (
+    "TopK", "TopKV2", "TopKD", "Sort", "SortV2", "ArgSort", "NonMaxSuppression", "NonMaxSuppressionV6", "NonZero", "Unique",
+    "UniqueWithCountsAndSorting", "MoeGatingTopK", "MoeGatingTopKSoftmax", "MoeGatingTopKSoftmaxV2", "MoeInitRouting",
+    "MoeInitRoutingV2", "MoeInitRoutingV3",
+)  # fmt: skip
+_RNN: Mapping[str, float] = MappingProxyType(
+    {
+        "CommonLSTM": 20.0,
+        "DynamicRNN": 20.0,
+        "DynamicRNNV2": 20.0,
+        "LSTM": 20.0,
+        "CommonGRU": 20.0,
+        "DynamicGRUV2": 20.0,
+        "GRU": 20.0,
+    }
+)
+
+FAMILY: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(_ELEMENTWISE_WEIGHT, "elementwise"),
+        **dict.fromkeys(_CONV, "conv"),
+        **dict.fromkeys(_DECONV, "deconv"),
+        **dict.fromkeys(_MATMUL, "matmul"),
+        **dict.fromkeys(_ATTENTION, "attention"),
+        **dict.fromkeys(_REDUCE, "reduce"),
+        **dict.fromkeys(("SoftmaxV2", "Softmax", "LogSoftmaxV2", "LogSoftmax", "SoftmaxGrad", "HardMax"), "softmax"),
+        **dict.fromkeys(_NORM, "norm"),
+        **dict.fromkeys(("Transpose", "TransposeD", "TransData", "TransDataRNN"), "transpose"),
+        **dict.fromkeys(_MOVE, "move"),
+        **dict.fromkeys(("Gather", "GatherV2", "GatherV2D", "GatherElements", "GatherNd", "EmbeddingLookup"), "gather"),
+        **dict.fromkeys(("ScatterNd", "ScatterNdUpdate", "ScatterUpdate", "ScatterElements", "ScatterElementsV2", "ScatterAdd",
+                         "TensorScatterUpdate", "Scatter", "InplaceUpdate"), "scatter"),
+        **dict.fromkeys(_POOL, "pool"),
+        **dict.fromkeys(_RESIZE, "resize"),
+        **dict.fromkeys(_QUANT, "quant"),
+        **dict.fromkeys(_SORT, "sort"),
+        **dict.fromkeys(_RNN, "rnn"),
+        **dict.fromkeys(("MemcpyAsync", "MemcpyAddrAsync", "TensorMove", "Identity", "IdentityN", "ViewCopy"), "copy"),
+        **dict.fromkeys(("RandomUniform", "RandomStandardNormal", "DropOutGenMask", "DropOutGenMaskV3", "DSARandomUniform",
+                         "DSARandomNormal", "DSARandomTruncatedNormal", "DSAGenBitMask", "RandomNormal"), "random"),
+    }
+)  # fmt: skip
+"""Operator type -> work family. A type that is not here is estimated like a light elementwise op and marked assumed."""
+
+
+def _ceil(a: float, b: float) -> int:
+    return max(1, math.ceil(a / b))
+
+
+def _conv(node: Node, ins: list[Operand], outs: list[Operand], base: Work, *, transposed: bool = False) -> Work:
+    x, w, y = ins[0] if ins else NONE, ins[1] if len(ins) > 1 else NONE, outs[0] if outs else NONE
+    per_filter = w.elements / max(1, w.shape[0]) if w.shape else 1.0
+    channels = w.shape[0] if w.shape else 1
+    swept = x.elements if transposed else y.elements
+    bias = y.elements if len(ins) > 2 and ins[2].elements else 0
+    blocks = _ceil(swept / max(1, channels), TILE) * _ceil(channels, TILE)
+    return replace(base, flops=2.0 * swept * per_filter, vops=float(bias), cube_blocks=blocks,
+                   cube_speed=_CUBE_SPEED.get(w.bits if w.elements else x.bits, 1.0))  # fmt: skip
+
+
+def _matmul(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
+    a, y = ins[0] if ins else NONE, outs[0] if outs else NONE
+    turned = any(node.attrs.get(k) for k in ("transpose_x1", "adj_x1", "transpose_a", "transA"))
+    k = 1
+    if a.shape:
+        k = a.shape[-2] if turned and len(a.shape) > 1 else a.shape[-1]
+    n = y.shape[-1] if y.shape else 1
+    m = y.shape[-2] if len(y.shape) > 1 else 1
+    batch = max(1, y.elements // max(1, m * n))
+    epilogue = y.elements if len(ins) > 2 and ins[2].elements else 0
+    return replace(base, flops=2.0 * y.elements * k, vops=float(epilogue), cube_blocks=batch * _ceil(m, TILE) * _ceil(n, TILE),
+                   cube_speed=_CUBE_SPEED.get(a.bits, 1.0))  # fmt: skip
+
+
+def _attention(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
+    q = ins[0] if ins else NONE
+    k = ins[1] if len(ins) > 1 and ins[1].elements else q
+    v = ins[2] if len(ins) > 2 and ins[2].elements else k
+    layout = str(node.attrs.get("input_layout", "BNSD" if len(q.shape) == 4 else "BSH"))
+    seq = layout.find("S") if "S" in layout else max(0, len(q.shape) - 2)
+    sq = q.shape[seq] if seq < len(q.shape) else 1
+    sk = k.shape[seq] if seq < len(k.shape) else 1
+    causal = 0.5 if sq == sk and sq > 1 and node.attrs.get("sparse_mode") in (2, 3) else 1.0
+    width_v = q.elements * (v.shape[-1] / max(1, k.shape[-1])) if v.shape and k.shape else q.elements
+    heads = node.attrs.get("head_num", node.attrs.get("num_heads"))
+    if len(q.shape) == 4:
+        rows = q.elements // max(1, q.shape[-1])
+    else:
+        rows = (q.elements // max(1, q.shape[-1] if q.shape else 1)) * (
+            heads if isinstance(heads, int) and heads > 0 else 1
+        )
+    assumed = base.assumed or (len(q.shape) < 4 and not isinstance(heads, int))
+    blocks = _ceil(rows, max(1, sq)) * _ceil(sq, TILE)
+    return replace(base, flops=2.0 * sk * (q.elements + width_v) * causal, vops=14.0 * rows * sk * causal, cube_blocks=blocks,
+                   vector_blocks=2 * blocks, cube_speed=_CUBE_SPEED.get(q.bits, 1.0), assumed=assumed)  # fmt: skip
+
+
+def _elementwise(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
+    return replace(base, vops=_ELEMENTWISE_WEIGHT.get(node.op, 4.0) * sum(o.elements for o in outs[:1]))
+
+
+def _reduce(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
+    return replace(base, vops=float(ins[0].elements if ins else 0))
+
+
+def _rows(x: Operand) -> int:
+    return max(1, x.elements // max(1, x.shape[-1] if x.shape else 1))
+
+
+def _softmax(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
+    x = ins[0] if ins else NONE
+    return replace(base, vops=14.0 * x.elements, vector_blocks=_rows(x))
+
+
+def _norm(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
+    x = ins[0] if ins else NONE
+    return replace(base, vops=_NORM.get(node.op, 8.0) * x.elements, vector_blocks=_rows(x))
+
+
+def _transpose(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
+    y = outs[0] if outs else NONE
+    run = (y.shape[-1] if y.shape else 1) * y.bits / 8
+    return replace(base, vops=float(y.elements), efficiency=max(1 / 16, min(1.0, run / 64)))
+
+
+def _gather(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
+    data, index, y = ins[0] if ins else NONE, ins[1] if len(ins) > 1 else NONE, outs[0] if outs else NONE
+    row = y.nbytes / max(1, index.elements)
+    moved = y.nbytes
+    return replace(base, hot_bytes=moved + index.nbytes + (0 if data.cold else moved), cold_bytes=moved if data.cold else 0.0,
+                   efficiency=0.5 if row < 512 else 1.0, vector_blocks=_ceil(2 * moved, VECTOR_BLOCK_BYTES))  # fmt: skip
+
+
+def _scatter(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
+    index, update = ins[1] if len(ins) > 1 else NONE, ins[2] if len(ins) > 2 else NONE
+    moved = 2 * update.nbytes + index.nbytes
+    return replace(base, vops=float(update.elements), hot_bytes=moved, cold_bytes=0.0,
+                   vector_blocks=_ceil(moved, VECTOR_BLOCK_BYTES))  # fmt: skip
+
+
+def _pool(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
+    window = node.attrs.get("ksize", node.attrs.get("kernel_shape", node.attrs.get("window")))
+    x, y = ins[0] if ins else NONE, outs[0] if outs else NONE
+    k = math.prod(window) if isinstance(window, (list, tuple)) and window else x.elements / max(1, y.elements)
+    return replace(base, vops=float(y.elements * max(1.0, k)))
+
+
+def _resize(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
+    weight = {"nearest": 2.0, "linear": 8.0, "cubic": 40.0}.get(
+        str(node.attrs.get("mode", "")), _RESIZE.get(node.op, 8.0)
+    )
+    return replace(base, vops=weight * sum(o.elements for o in outs[:1]))
+
+
+def _sort(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
+    x = ins[0] if ins else NONE
+    length = max(2, x.shape[-1] if x.shape else 2)
+    return replace(base, vops=4.0 * x.elements * math.log2(length), hot_bytes=base.hot_bytes + 1.5 * x.nbytes)
+
+
+def _quant(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
+    x = ins[0] if ins else NONE
+    return replace(base, vops=(14.0 if "Swiglu" in node.op else 2.0) * x.elements)
+
+
+def _rnn(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
+    x = ins[0] if ins else NONE
+    rows = _rows(x)
+    weights = sum(i.elements for i in ins[1:3])
+    hidden = outs[-1].shape[-1] if outs and outs[-1].shape else 1
+    return replace(base, flops=2.0 * rows * weights, vops=20.0 * rows * hidden, cube_blocks=_ceil(hidden * 4, TILE),
+                   cube_speed=_CUBE_SPEED.get(x.bits, 1.0))  # fmt: skip
+
+
+def _plain(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
+    return base
+
+
+def _deconv(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
+    return _conv(node, ins, outs, base, transposed=True)
+
+
+_FORMULA: Mapping[str, Callable[[Node, list[Operand], list[Operand], Work], Work]] = MappingProxyType(
+    {
+        "conv": _conv, "deconv": _deconv, "matmul": _matmul, "attention": _attention, "elementwise": _elementwise,
+        "reduce": _reduce, "softmax": _softmax, "norm": _norm, "transpose": _transpose, "move": _plain, "gather": _gather,
+        "scatter": _scatter, "pool": _pool, "resize": _resize, "quant": _quant, "sort": _sort, "rnn": _rnn, "copy": _plain,
+        "random": _plain, "unknown": _elementwise,
+    }
+)  # fmt: skip
+
+
+def work_of(node: Node, operands: Operands) -> Work:
+    """Work of one node. Its bytes are all inputs once and all outputs once unless the family says otherwise."""
+    ins, outs = operands.inputs(node), operands.outputs(node)
+    family = FAMILY.get(node.op, "unknown")
+    hot = sum(o.nbytes for o in ins if not o.cold) + sum(o.nbytes for o in outs)
+    cold = sum(o.nbytes for o in ins if o.cold)
+    widest = max((o.bits for o in outs[:1] + ins[:1]), default=16)
+    base = Work(
+        family,
+        hot_bytes=hot,
+        cold_bytes=cold,
+        vector_blocks=_ceil(hot + cold, VECTOR_BLOCK_BYTES),
+        element_bytes=widest / 8,
+        assumed=family == "unknown" or any(o.assumed for o in ins if o is not NONE) or any(o.assumed for o in outs),
+    )
+    return _FORMULA[family](node, ins, outs, base)
