@@ -22,8 +22,8 @@ Traits written by ``show`` only (one picture = one message; ``GraphPicture.trait
 
 Hover, zoom, pan and the tooltip stay in the browser. ``static/canvas.js`` uses ``model.get/on/off/set/save_changes`` only and
 exports ``mountGraph(el, model)`` (returns a clean-up function) and ``stubModel(state)`` for pages without a kernel;
-the root element carries ``data-gx-state`` ("ready" after the first paint), ``data-gx-step``, ``data-gx-layout`` and
-``data-gx-selected`` (references joined by a space) for tests.
+the root element carries ``data-gx-state`` ("ready" after the first paint), ``data-gx-step``, ``data-gx-layout``,
+``data-gx-theme`` and ``data-gx-selected`` (references joined by a space) for tests.
 """
 
 from __future__ import annotations

@@ -124,10 +124,7 @@ def test_theme_and_language_follow_the_page(opened):
     p = opened()
     light = p.screenshot()
     p.evaluate("document.documentElement.dataset.theme = 'dark'")
-    p.wait_for_function(
-        "() => { const c = document.querySelector('.gxc > canvas');"
-        "return c.getContext('2d').getImageData(500, 250, 1, 1).data[0] < 60 }"
-    )
+    p.wait_for_selector('[data-gx-theme="dark"]')
     assert p.screenshot() != light
     p.evaluate("model.set('lang', 'zh')")
     p.wait_for_selector(".gxc-seg >> text=流泳道")

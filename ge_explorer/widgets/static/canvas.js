@@ -322,6 +322,7 @@ class GraphView {
     this.painter.paint(s);
     this.dress(s);
     if (!pic.empty) this.miniScale = this.painter.minimap(this.mini.getContext("2d"), s, MINI_W, MINI_H);
+    this.root.dataset.gxTheme = this.theme.dark ? "dark" : "light";
     this.root.dataset.gxStep = String(step);
     this.root.dataset.gxLayout = s.layout;
     this.root.dataset.gxSelected = (this.model.get("selected") || []).join(" ");
