@@ -77,10 +77,8 @@ def frame_of(
         for (c, wide, r), (text, nodes) in zip(grid.pills, folds, strict=True)
     )
     wide = (grid.columns * COL_PITCH - (COL_PITCH - NODE_W), routed.borders[-1])
-    tall = (
-        float(np.nanmax(positions[1, :, 0], initial=0)) + NODE_W / 2,
-        float(np.nanmax(positions[1, :, 1], initial=0)) + NODE_H / 2,
-    )
+    lowest = max(float(np.nanmax(positions[1, :, 1], initial=0)), float(flat.bend_xy[:, 1].max(initial=0)))
+    tall = (float(np.nanmax(positions[1, :, 0], initial=0)) + NODE_W / 2, lowest + NODE_H / 2)
     return Frame(
         positions, edges, (lane_edges, _layered_routes(flat, edges[:, :2], positions[1])),
         (lane_events, _layered_routes(flat, np.asarray(events, np.int64).reshape(-1, 2), positions[1])),
@@ -103,7 +101,10 @@ def _scope_links(graph: Graph, index: IntArray) -> NDArray[np.int64]:
         for s in holder.subgraphs:
             for i in graph.scope(s).nodes:
                 if not graph.pred[i]:
-                    rows.append((int(index[holder.id]), int(index[i])))
+                    entries = (
+                        (i, *graph.succ[i]) if graph.node(i).is_source else (i,)
+                    )  # sources stand in a lane of their own
+                    rows.extend((int(index[holder.id]), int(index[j])) for j in dict.fromkeys(entries))
                 if not graph.succ[i]:
                     rows.extend((int(index[i]), int(index[j])) for j in dict.fromkeys(graph.succ[holder.id]))
     return np.asarray(rows, np.int64).reshape(-1, 2)

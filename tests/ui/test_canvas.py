@@ -57,8 +57,8 @@ def spot(p, name: str) -> tuple[float, float]:
     i = picture.names.index(name)
     x, y = picture.frames[0].positions[0, i]
     width, height = picture.frames[0].size[0]
-    kx = min(1.25, (1014 - 98 - 26) / width)
-    return 98 + 13 + float(x) * kx, 34 + float(y) + max(0.0, (304 - 34 - 40 - height) / 6)
+    kx = min(1.25, (1014 - 98 - 36) / width)
+    return 98 + 18 + float(x) * kx, 34 + float(y) + max(0.0, (304 - 34 - 40 - height) / 6)
 
 
 def test_stepping_repaints_in_the_browser(opened):

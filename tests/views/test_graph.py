@@ -137,3 +137,20 @@ def test_svg_shows_the_removed_event_only_against_the_compare_step(picture):
     assert "removed" not in svg(picture, compare=NO_COMPARE)
     assert "已删：同一发送者" in svg(picture, lang="zh")
     assert MAX_NODES >= 1000
+
+
+def test_a_body_stands_between_its_holder_and_the_consumers():
+    from ge_explorer import examples
+    from ge_explorer.trace.state import Snapshot
+    from ge_explorer.trace.trace import Trace
+
+    g = examples.control_flow_if()
+    p = build(Trace(Snapshot(g), ()))
+    holder = next(n for n in g if n.subgraphs)
+    x = p.frames[0].positions[:, :, 0]
+    row = {i: k for k, i in enumerate(p.ids)}
+    for layout in (0, 1):
+        for s in holder.subgraphs:
+            body = [row[i] for i in g.scope(s).nodes if not g.node(i).is_source]
+            assert (x[layout, body] > x[layout, row[holder.id]]).all()
+            assert (x[layout, body] < x[layout, row[g.succ[holder.id][0]]]).all()

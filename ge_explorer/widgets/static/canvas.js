@@ -157,7 +157,7 @@ class GraphView {
   }
   /** Scale at which everything fits; lanes may be squeezed sideways, as a timeline is. */
   fitted() {
-    const size = this.pic.frame(this.model.get("step")).size[this.layoutName], lanes = this.layoutName === "lanes", pad = lanes ? 13 : 16;
+    const size = this.pic.frame(this.model.get("step")).size[this.layoutName], lanes = this.layoutName === "lanes", pad = lanes ? 18 : 16;
     const w = this.w - this.gutter - 2 * pad, h = this.h - TOP - BOTTOM - (lanes ? 0 : 12);
     let kx = Math.min(1.25, w / size[0]), ky = Math.min(lanes ? 1 : 1.25, h / size[1]);
     if (kx * NODE_W < 12) { /* too many columns for words: columns become thin bars, lanes keep their height */ }
@@ -176,7 +176,7 @@ class GraphView {
       const chosen = [...this.selection().nodes].find((i) => xy[2 * i] === xy[2 * i]), ky = name === "lanes" ? Math.max(fit.ky, 0.8) : k;
       const at = chosen !== undefined ? [xy[2 * chosen], xy[2 * chosen + 1]] : this.opening(xy, k, ky, size);
       const half = (this.w - this.gutter) / 2, free = (this.h - TOP - BOTTOM) / 2;
-      this.views[name] = { kx: k, ky, ox: Math.min(this.gutter + 13, this.gutter + half - at[0] * k), oy: name === "lanes" && chosen === undefined ? TOP : Math.min(TOP + 8, TOP + free - at[1] * ky), opening: true };
+      this.views[name] = { kx: k, ky, ox: Math.min(this.gutter + 18, this.gutter + half - at[0] * k), oy: name === "lanes" && chosen === undefined ? TOP : Math.min(TOP + 8, TOP + free - at[1] * ky), opening: true };
     } else this.views[name] = fit;
     return this.views[name];
   }
