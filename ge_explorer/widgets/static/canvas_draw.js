@@ -214,7 +214,8 @@ class Painter {
     const at = x + (stream ? 13 : 8), bold = this.font(w < 80 ? 11 : 12, 600), two = h >= 36 || (h >= 30 && w >= 40);
     let room = w - (stream ? 17 : 13);
     if (letter) {
-      this.mark(x + w - 19, two ? y + h / 2 - 18 : y - 7.5, 15, s.theme.streams[c], meta.streams[c].letter, false);
+      const size = two && h < 36 ? 12 : 15;
+      this.mark(x + w - size - 4, two ? y + h / 2 - size - 2 : y - 7.5, size, s.theme.streams[c], meta.streams[c].letter, false);
       ctx.textBaseline = "alphabetic";
     }
     ctx.fillStyle = s.theme.ink;
