@@ -166,7 +166,7 @@ class _Insertion:
     def one(self, u: int, v: int, cause: str) -> None:
         """Append an event from ``u`` to ``v`` unless a rule says that none is needed."""
         a, b = self.stream[u], self.stream[v]
-        if a == NO_STREAM or a == b:
+        if a in (NO_STREAM, b):
             return
         producer, consumer = self.s.graph.node(u), self.s.graph.node(v)
         if producer.op in ENTER_LIKE and consumer.op != "StreamActive":
