@@ -24,7 +24,7 @@ GIVEN_NS = "_gx_duration_ns"
 """Our attribute: duration of a node in ns that replaces the model (a profile, or a figure of an example)."""
 GIVEN_ORIGIN = "_gx_duration_origin"
 """Where the given duration comes from: measured (default), model or assumed."""
-WAIT_TENSOR = "_gx_wait_tensor"
+MANUAL_SYNC = "_gx_manual_sync"
 """Our attribute on an Identity that only carries a control edge (torchair's npu_wait_tensor): GE drops the copy."""
 BLOCKS = "tvm_blockdim"
 """GE's attribute for the blocks of a compiled kernel; used instead of our count when present."""
@@ -178,7 +178,7 @@ def _placed(node: Node, placement: PlacementLike | None) -> tuple[str, str]:
 
 
 def _runs_nothing(node: Node, engine: str) -> bool:
-    if node.is_source or node.op in _SYNC_OPS or node.attrs.get(WAIT_TENSOR):
+    if node.is_source or node.op in _SYNC_OPS or node.attrs.get(MANUAL_SYNC):
         return True
     if node.attrs.get("_no_task") or node.attrs.get("_notask"):
         return True
