@@ -1,12 +1,23 @@
-"""Automatic multi-stream: path cover and mergers."""
+"""Automatic multi-stream: path cover, mergers, the pass and its adapter. Profiling files and GE's repair step are not modelled."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from conformance.registry import Case, Report, handles
-from ge_explorer.passes.streams.dag.allocator import by_path_cover
+from conformance.build import build_snapshot, run_case
+from conformance.registry import Case, Report, Unsupported, handles
+from ge_explorer.errors import PassFailed
+from ge_explorer.graph.model import Graph
+from ge_explorer.passes.streams.dag.adapter import from_scope
+from ge_explorer.passes.streams.dag.allocator import by_path_cover, merge_units
+from ge_explorer.passes.streams.dag.mode import KEY, mode_text, parse_mode
 from ge_explorer.passes.streams.dag.model import UNKNOWN_TIME, Dag, DagNode
+from ge_explorer.passes.streams.dag.path_cover import match_successors, routes
+from ge_explorer.passes.streams.dag.residual import Residual
+from ge_explorer.passes.streams.dag.units import MergeError, MergeOptions
+from ge_explorer.passes.streams.mini_dag import MiniDag
+from ge_explorer.trace.state import Snapshot, StreamAssignment
 
 
 def dag_of(case: Case) -> Dag:
@@ -45,7 +56,7 @@ def by_cover(case: Case, report: Report) -> None:
     names = [n.name for n in dag.nodes]
     found: dict[str, Any] = {
         "required_streams": cover.required,
-        "node_streams": {n: s for n, s in zip(names, cover.node_streams, strict=True)},
+        "node_streams": dict(zip(names, cover.node_streams, strict=True)),
         "routes": [[names[i] for i in route] for route in cover.routes],
         "mapping": list(cover.merged.mapping),
         "residual_edges": [
@@ -66,3 +77,113 @@ def by_cover(case: Case, report: Report) -> None:
             if key == "node_streams":
                 value = {n: value[n] for n in want}
             report.equal(key, value, want)
+
+
+MODELLED = {
+    "physical_stream_limit",
+    "window_width",
+    "candidate_limit",
+    "low_conflict_limit",
+    "light_stream_limit",
+    "main_stream",
+}
+NO_EFFECT = {"strategy", "resim_candidate_limit", "repair_moves"}
+"""``resim_candidate_limit``: GE's second look never changes the choice (streams.md 12.5)."""
+
+
+@handles("StreamMerger::Merge", "WeightedStreamMerger::Merge")
+def merge(case: Case, report: Report) -> None:
+    """Routes given by hand onto streams: status, size and range of the mapping."""
+    given = case.call["merge_options"]
+    expect = case.expect
+    if given.get("repair_moves", 0) != 0:
+        raise Unsupported("repair moves")
+    unknown = given.keys() - MODELLED - NO_EFFECT
+    if unknown:
+        raise Unsupported(f"merge option {sorted(unknown)[0]}")
+    dag = dag_of(case)
+    succ: list[list[int]] = [[] for _ in dag.nodes]
+    for a, b in dag.edges:
+        succ[a].append(b)
+    rest = Residual(tuple(range(len(dag.nodes))), tuple(map(tuple, succ)), {}, ())
+    paths = [tuple(r) for r in case.call["routes"]]
+    try:
+        options = MergeOptions(**{k: v for k, v in given.items() if k in MODELLED})
+        mapping = merge_units(dag, rest, paths, given["strategy"], options).mapping
+    except MergeError:
+        report.equal("status", "failed", expect["status"])
+        return
+    report.equal("status", "success", expect["status"])
+    if "mapping_size" in expect:
+        report.equal("mapping_size", len(mapping), expect["mapping_size"])
+    if "mapping" in expect:
+        report.equal("mapping", list(mapping), expect["mapping"])
+    if "mapping_range" in expect:
+        low, high = expect["mapping_range"]
+        report.true("mapping_range", all(low <= s <= high for s in mapping), mapping)
+
+
+@handles("HopcroftKarp")
+def hopcroft_karp(case: Case, report: Report) -> None:
+    """Every node lies on exactly one path; nodes of the case are numbered from 1."""
+    succ: list[list[int]] = [[] for _ in range(case.call["node_count"])]
+    for a, b in case.call["edges"]:
+        succ[a - 1].append(b - 1)
+    paths = routes(match_successors(succ))
+    report.equal("covered_count", len({i for p in paths for i in p}), case.expect["covered_count"])
+    report.equal("on one path", sum(map(len, paths)), case.call["node_count"])
+    if "cover" in case.derived:
+        report.hint("cover", len(paths), case.derived["cover"])
+
+
+def parts(case: Case) -> tuple[Snapshot, Graph, StreamAssignment]:
+    """Stated snapshot, its graph, its streams with the highest id the case names."""
+    if case.call.get("csv") is not None:
+        raise Unsupported("profiling file")
+    state = build_snapshot(case)
+    assert state.streams is not None
+    return state, state.graph, replace(state.streams, next_stream=case.context.get("current_max_stream_id", 0) + 1)
+
+
+@handles("RunMiniDAGStreamPass")
+def mini_dag(case: Case, report: Report) -> None:
+    """The pass through the real runner: status, highest stream id, cv switch."""
+    state, graph, streams = parts(case)
+    trace = run_case(state.evolve(streams=streams), ("scope_order", "streams"), [MiniDag()])
+    step = trace.steps[-1]
+    failed = step.status == "failed"
+    assert not failed or isinstance(step.error, PassFailed), step.error
+    report.equal("status", "failed" if failed else "success", case.expect["status"])
+    if failed:
+        assert isinstance(step.error, PassFailed)
+        report.equal("code", step.error.code, "E10001")
+    after = step.after.streams
+    assert after is not None
+    if "max_stream_id_after" in case.expect:
+        report.equal("max_stream_id_after", after.next_stream - 1, case.expect["max_stream_id_after"])
+    if "cv_parallel_enabled" in case.expect:
+        text, from_graph = mode_text(graph, case.options.get(KEY, ""))
+        kind = parse_mode(text, from_graph=from_graph).kind
+        report.equal("cv_parallel_enabled", kind == "cv", case.expect["cv_parallel_enabled"])
+
+
+@handles("DAGAdapter::FromGEGraph")
+def from_graph(case: Case, report: Report) -> None:
+    """Node and edge counts, labels and costs of the converted graph."""
+    _, graph, streams = parts(case)
+    dag = from_scope(graph, 0, streams.node)
+    nodes = {n.name: n for n in dag.nodes}
+    found: dict[str, Any] = {
+        "node_count": len(dag.nodes),
+        "edge_count": len(dag.edges),
+        "serial_flags": {n.name: n.serial for n in dag.nodes},
+        "node_types": {n.name: graph.node(n.node_id).op for n in dag.nodes},
+    }
+    for key, got in found.items():
+        want = case.expect.get(key)
+        if want is not None:
+            report.equal(key, {k: got[k] for k in want} if isinstance(want, dict) else got, want)
+    words = {"execution_time": "time", "cube_block_num": "cube", "vec_block_num": "vec"}
+    for name, want in case.expect.get("costs", {}).items():
+        for key, value in want.items():
+            report.equal(f"{name} {key}", getattr(nodes[name], words[key]), value)
