@@ -241,8 +241,8 @@ def _attention(node: Node, ins: list[Operand], outs: list[Operand], base: Work) 
     q = ins[0] if ins else NONE
     k = ins[1] if len(ins) > 1 and ins[1].elements else q
     v = ins[2] if len(ins) > 2 and ins[2].elements else k
-    layout = str(node.attrs.get("input_layout", "BNSD" if len(q.shape) == 4 else "BSH"))
-    seq = layout.find("S") if "S" in layout else max(0, len(q.shape) - 2)
+    layout = str(node.attrs.get("input_layout", ""))
+    seq = layout.find("S") if "S" in layout and len(layout) == len(q.shape) else max(0, len(q.shape) - 2)
     sq = q.shape[seq] if seq < len(q.shape) else 1
     sk = k.shape[seq] if seq < len(k.shape) else 1
     causal = 0.5 if sq == sk and sq > 1 and node.attrs.get("sparse_mode") in (2, 3) else 1.0

@@ -21,6 +21,7 @@ MOE = Plan(
     ),
     join=("add",),
     source="built in; labels and waits follow the DeepSeek-V3.2 decode plan, core split 8/16 of 24/48 is ours",
+    dominator=_MOE_MAIN,
 )
 
 
@@ -29,6 +30,7 @@ def _silu(variant: str) -> Plan:
     return Plan(
         f"silu barrier {variant}", f"silu_barrier_{variant}", (StreamSpec("side", "z", side),), join=("mulz",),
         source="built in; windows and operator names follow the overlap check of the plan skill",
+        dominator=("qkv",),
     )  # fmt: skip
 
 

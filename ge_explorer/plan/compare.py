@@ -77,4 +77,6 @@ def _overlap(s: Snapshot, timeline: Timeline, plan: Plan | None, busy: Mapping[i
     else:
         side = [i for i in s.graph.node_ids if s.streams.node[i] not in (-1, main)]
     mains = [i for i in s.graph.node_ids if s.streams.node[i] == main]
-    return overlap(timeline, side, mains)
+    by_name = {name: i for i, name in s.graph.unique_names.items()}
+    dominator = [by_name[n] for n in plan.dominator if n in by_name] if plan is not None else []
+    return overlap(timeline, side, mains, s.graph, dominator)

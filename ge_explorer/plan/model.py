@@ -62,7 +62,10 @@ class SyncPoint:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A plan for one graph. ``model`` names the graph; operators are named as in it. ``source`` says where it comes from."""
+    """A plan for one graph. ``model`` names the graph; operators are named as in it. ``source`` says where it comes from.
+
+    ``dominator`` names the main operators the side is meant to hide behind (empty: the longest independent one is taken).
+    """
 
     name: str
     model: str
@@ -71,6 +74,7 @@ class Plan:
     syncs: tuple[SyncPoint, ...] = ()
     join: tuple[str, ...] = ()
     source: str = ""
+    dominator: tuple[str, ...] = ()
 
     @property
     def strengths(self) -> tuple[str, ...]:
@@ -121,6 +125,7 @@ class Plan:
                 tuple(SyncPoint(s["op"], s["after"], s.get("reason", "")) for s in raw.get("syncs", ())),
                 _names(raw.get("join", ())),
                 str(raw.get("source", "")),
+                _names(raw.get("dominator", ())),
             )
         except (KeyError, TypeError) as e:
             raise InputError("a field of the plan is missing or has the wrong type", where=str(e)) from None

@@ -154,11 +154,10 @@ def _issue_order(s: Snapshot) -> tuple[list[int], dict[int, int]]:
     seen = set(walk)
     walk += [i for i in graph.walk() if i not in seen]
     place = {n: k for k, n in enumerate(walk)}
-    nodes = sorted(stream_of, key=lambda n: place.get(n, n))
+    nodes = sorted(stream_of, key=place.__getitem__)
     if s.order is not None:
         order: list[int] = s.order.tolist()
-        late = len(order)
-        nodes.sort(key=lambda n: order[n] if n < late and order[n] >= 0 else late + place.get(n, n))
+        nodes.sort(key=lambda n: order[n] if order[n] >= 0 else len(order) + place[n])
     return nodes, stream_of
 
 

@@ -20,7 +20,7 @@ def _issue(en: str, zh: str, *refs: Ref) -> Issue:
 
 
 def verify(program: Program, timeline: Timeline) -> list[Issue]:
-    """Every broken rule as an issue (GX501); an empty list is the proof that the timeline respects the program."""
+    """Every broken rule as an issue (GX501); an empty list proves that the timeline respects the program."""
     if len(program.tasks) != len(timeline.node):
         n, m = len(program.tasks), len(timeline.node)
         return [_issue(f"the program has {n} tasks, the timeline {m}", f"程序有 {n} 个任务，时间线有 {m} 个")]
@@ -108,5 +108,8 @@ def _gaps(t: Timeline) -> Iterator[Issue]:
                 break
             at = b
         if at != t.makespan_ns:
-            yield _issue(f"time on stream {stream} is not explained at {at} ns", f"流 {stream} 在 {at} ns 处的时间没有说明",
-                         Ref("stream", stream))  # fmt: skip
+            yield _issue(
+                f"time on stream {stream} is not explained at {at} ns",
+                f"流 {stream} 在 {at} ns 处的时间没有说明",
+                Ref("stream", stream),
+            )
