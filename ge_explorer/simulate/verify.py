@@ -70,8 +70,12 @@ def _events(p: Program, t: Timeline) -> Iterator[Issue]:
                     f"task {i} waits for an event nobody records", f"任务 {i} 等待的事件无人记录", Ref("task", i)
                 )
             elif t.start_ns[i] < t.end_ns[recorded[k]]:
-                yield _issue(f"task {i} starts before event {p.event_ids[k]} is recorded",
-                             f"任务 {i} 在事件 {p.event_ids[k]} 记录之前开始", Ref("task", i), Ref("task", recorded[k]))  # fmt: skip
+                yield _issue(
+                    f"task {i} starts before event {p.event_ids[k]} is recorded",
+                    f"任务 {i} 在事件 {p.event_ids[k]} 记录之前开始",
+                    Ref("task", i),
+                    Ref("task", recorded[k]),
+                )
 
 
 def _pools(t: Timeline) -> Iterator[Issue]:
