@@ -68,7 +68,9 @@ def test_convolution_flops_and_blocks() -> None:
 
 
 def test_grouped_convolution_counts_the_filters_of_one_group() -> None:
-    g, _ = one("DepthwiseConv2D", [((1, 64, 8, 8), "float16"), ((64, 1, 3, 3), "float16")], [((1, 64, 8, 8), "float16")])
+    g, _ = one(
+        "DepthwiseConv2D", [((1, 64, 8, 8), "float16"), ((64, 1, 3, 3), "float16")], [((1, 64, 8, 8), "float16")]
+    )
     assert work_of(g.node("op"), Operands(g)).flops == 2 * 64 * 8 * 8 * 9
 
 
@@ -114,7 +116,9 @@ def test_given_duration_wins_and_a_core_limit_makes_it_a_model() -> None:
     assert (cost.ns, cost.origin, cost.aic) == (30_000, Origin.MODEL, 12)
 
 
-@pytest.mark.parametrize(("key", "value"), [("_gx_duration_ns", -1), ("_gx_duration_ns", "5"), ("_gx_duration_ns", True)])
+@pytest.mark.parametrize(
+    ("key", "value"), [("_gx_duration_ns", -1), ("_gx_duration_ns", "5"), ("_gx_duration_ns", True)]
+)
 def test_bad_given_duration(key: str, value: object) -> None:
     with pytest.raises(OptionError, match="nanoseconds"):
         one("Relu", [((4,), "float16")], [((4,), "float16")], **{key: value})
