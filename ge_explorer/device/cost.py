@@ -141,8 +141,23 @@ def cost_table(
     """Cost of all nodes. Without ``placement`` the core kind follows from the operator's family (marked assumed)."""
     chip, model = chip or CHIPS[DEFAULT_CHIP], model or CostModel()
     operands = Operands(graph)
-    rows = tuple(None if n is None else _node_cost(n, operands, placement, chip, model) for n in graph.nodes)
-    return CostTable(chip, model, rows)
+    alike: dict[tuple[object, ...], NodeCost] = {}  # nodes without attributes whose operands are equal cost the same
+    rows: list[NodeCost | None] = []
+    for n in graph.nodes:
+        if n is None:
+            rows.append(None)
+            continue
+        key: tuple[object, ...] | None = None
+        if not n.attrs:
+            ids = [id(o) for o in (*operands.inputs(n), None, *operands.outputs(n))]
+            key = (n.op, *_placed(n, placement), *ids)
+        cost = alike.get(key) if key is not None else None
+        if cost is None:
+            cost = _node_cost(n, operands, placement, chip, model)
+            if key is not None:
+                alike[key] = cost
+        rows.append(cost)
+    return CostTable(chip, model, tuple(rows))
 
 
 def _node_cost(

@@ -70,6 +70,7 @@ class Operands:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._made: dict[int, Operand] = {}
+        self._equal: dict[Operand, Operand] = {}
 
     def of(self, tensor: int) -> Operand:
         """Operand of a tensor id."""
@@ -82,7 +83,8 @@ class Operands:
             producer = self._graph.nodes[t.producer]
             cold = producer is not None and producer.op in SOURCE_LIKE
             found = Operand(shape, math.prod(shape), bits or 16, cold, not known or bits is None)
-            self._made[tensor] = found
+            # Equal operands are one object, so that costs of equal nodes can be looked up by identity.
+            found = self._made[tensor] = self._equal.setdefault(found, found)
         return found
 
     def inputs(self, node: Node) -> list[Operand]:
@@ -113,7 +115,8 @@ _ELEMENTWISE_WEIGHT: Mapping[str, float] = MappingProxyType(
              "Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr", "LogicalNot",
              "LogicalXor", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Select", "SelectV2", "Where", "ClipByValue", "AddN", "Sum",
              "Square", "BiasAdd", "Axpy", "IsNan", "IsInf", "ZerosLike", "OnesLike", "Accumulate", "AccumulateNV2", "Assign",
-             "AssignAdd", "AssignSub", "RotaryMul", "ApplyRotaryPosEmb", "MaskedFill", "ReluGrad", "ApplyAdam",
+             "AssignAdd", "AssignSub", "RotaryMul", "ApplyRotaryPosEmb", "MaskedFill", "ReluGrad",
+             "CastLike", "Dropout", "DropOutDoMask", "DropOutDoMaskV3", "ApplyAdam",
              "ApplyMomentum", "ApplyAdamW", "ApplyGradientDescent"),
             1.0,
         ),

@@ -78,6 +78,15 @@ def test_finish_before_start_at_one_time() -> None:
     assert spans(t)[4] == (20, 25)
 
 
+def test_all_finishes_of_one_time_come_before_any_start() -> None:
+    # Both halves come back at 10; the wide task has waited longer than the narrow one and gets all cores.
+    t = run(
+        Task(0, 0, 10, aic=12), Task(1, 1, 10, aic=12), Task(2, 2, 2), cube(2, 5), Task(4, 3, 3), Task(5, 3, 5, aic=12)
+    )
+    assert spans(t)[3] == (10, 15)
+    assert spans(t)[5] == (15, 20)
+
+
 def test_longer_waiting_comes_before_lower_stream_id() -> None:
     t = run(cube(2, 10), Task(1, 1, 3), cube(1, 5), Task(3, 0, 6), cube(0, 5))
     assert spans(t)[2] == (10, 15)  # ready at 3
