@@ -31,6 +31,7 @@ OPTIMISE: tuple[type[Pass], ...] = (OptimizeBySend, OptimizeByRecv, OptimizeByAc
 CHAIN: tuple[type[Pass], ...] = (ActivateByLabel, ActivateBySubgraph, InsertEvents, *OPTIMISE, RenumberEvents)
 GE_STEPS: Mapping[str, tuple[type[Pass], ...]] = {
     "SetActiveStreamsByLabel": (ActivateByLabel,),
+    "SetActiveStreamsForSubgraphs": (ActivateBySubgraph,),
     "InsertSyncEvents": (InsertEvents,),
     "OptimizeByRecvEvents": (OptimizeByRecv,),
     "OptimizeByStreamActivate": (OptimizeByActivation,),
@@ -151,6 +152,7 @@ def compare_steps(trace: Trace, steps: Mapping[str, Mapping[str, Any]], report: 
 @handles(
     "OptimizeByRecvEvents",
     "InsertSyncEvents",
+    "SetActiveStreamsForSubgraphs",
     "InsertSyncEvents + OptimizeByStreamActivate",
     "SetActiveStreamsByLabel + OptimizeSyncEvents",
 )
