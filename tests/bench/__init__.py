@@ -1,0 +1,1 @@
+"""Speed as ratios, never asserted: ``python -m tests.bench [NAME …] [--json]``."""
