@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from ge_explorer import examples, pipelines
-from ge_explorer.check import check_trace
+from ge_explorer.checks import check_trace
 from ge_explorer.graph.model import Graph
 from ge_explorer.issue import Issue
 from ge_explorer.loaders import load
 from ge_explorer.plan.builtin import plan_for
 from ge_explorer.plan.model import Plan
 from ge_explorer.session import DEFAULT_CHIP, Session
-from ge_explorer.simulate import simulate as _simulate
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator import simulate as _simulate
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.trace import Diff, Pipeline, Trace
 from ge_explorer.views.strengths import StrengthTable
 

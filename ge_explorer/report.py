@@ -11,7 +11,7 @@ from typing import Any
 from ge_explorer.graph.model import Graph
 from ge_explorer.issue import Issue
 from ge_explorer.session import Session
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.trace import Snapshot, Trace
 
 FORMAT = "ge_explorer.trace/1"

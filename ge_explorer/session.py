@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from ge_explorer import pipelines
-from ge_explorer.check import check_trace
+from ge_explorer.checks import check_trace
 from ge_explorer.device.chips import chip_named
 from ge_explorer.errors import OptionError
 from ge_explorer.graph.model import Graph
@@ -15,8 +15,8 @@ from ge_explorer.issue import Issue
 from ge_explorer.plan.apply import apply, without_plan
 from ge_explorer.plan.compare import StrengthResult, strength_result
 from ge_explorer.plan.model import Plan
-from ge_explorer.simulate import simulate
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator import simulate
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.trace import Pipeline, Trace, TraceCache, run_trace
 from ge_explorer.views.palette import Identities, identify
 

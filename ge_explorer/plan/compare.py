@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from ge_explorer.plan.model import Plan
-from ge_explorer.simulate.metrics import Overlap, busy_per_stream, overlap
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.metrics import Overlap, busy_per_stream, overlap
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
 from ge_explorer.trace.state import Snapshot
 

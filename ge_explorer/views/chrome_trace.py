@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.trace.state import Snapshot
 from ge_explorer.views.marks import by_letter, node_name, stream_marks
 from ge_explorer.views.palette import StreamIdentity

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ge_explorer.ids import event as event_ref
 from ge_explorer.ids import node as node_ref
 from ge_explorer.provenance import Origin
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Rule
 from ge_explorer.trace.state import Event, Snapshot

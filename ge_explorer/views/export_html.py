@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from ge_explorer.issue import Issue
 from ge_explorer.provenance import GE_RULES_VERSION, Origin
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import LANGUAGES, Text
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views import (

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ge_explorer.provenance import Origin
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
 from ge_explorer.views.wording import both, count, mib, percent, ratio, signed, us
 

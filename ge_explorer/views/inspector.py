@@ -8,7 +8,7 @@ from typing import Any
 from ge_explorer.ids import Ref
 from ge_explorer.memory.model import FOREVER
 from ge_explorer.provenance import Origin
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
 from ge_explorer.trace.diff import diff_snapshots
 from ge_explorer.trace.state import Event, Snapshot

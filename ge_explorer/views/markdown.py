@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from ge_explorer.issue import Issue
 from ge_explorer.provenance import GE_RULES_VERSION
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views import events, issues_view, memory_map, streams

@@ -15,7 +15,7 @@ from ge_explorer.ids import Ref
 from ge_explorer.ids import buffer as buffer_ref
 from ge_explorer.memory.model import FOREVER, Buffer, Lifetime
 from ge_explorer.provenance import Origin
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
 from ge_explorer.trace.state import MemoryState, Snapshot
 from ge_explorer.views.marks import (

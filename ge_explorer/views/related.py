@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ge_explorer.ids import Ref
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.trace.state import Snapshot
 from ge_explorer.trace.trace import Trace
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views.palette import Identities

@@ -10,7 +10,7 @@ import numpy as np
 from ge_explorer.ids import node as node_ref
 from ge_explorer.ids import stream as stream_ref
 from ge_explorer.provenance import Origin
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
 from ge_explorer.trace.state import Snapshot
 from ge_explorer.views.marks import by_letter, node_name, number, plain, stream_marks, us

@@ -15,7 +15,7 @@ import numpy as np
 from ge_explorer.ids import Ref
 from ge_explorer.ids import node as node_ref
 from ge_explorer.provenance import Origin
-from ge_explorer.simulate.timeline import Gap, Timeline
+from ge_explorer.simulator.timeline import Gap, Timeline
 from ge_explorer.text import Text
 from ge_explorer.trace.state import Snapshot
 from ge_explorer.views.marks import Mark, by_letter, node_name, number, stream_marks, us

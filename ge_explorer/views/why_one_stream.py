@@ -12,7 +12,7 @@ from ge_explorer.errors import GxError
 from ge_explorer.graph.model import Graph
 from ge_explorer.pipelines import mode_options
 from ge_explorer.provenance import Origin
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views.figures import StrengthFigures

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ge_explorer.issue import Issue
 from ge_explorer.plan.compare import StrengthResult
 from ge_explorer.session import Session
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views.palette import Identities
 from ge_explorer.views.why_one_stream import predict

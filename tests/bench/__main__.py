@@ -67,7 +67,9 @@ def big_model(nodes: int, folder: Path) -> Path:
             side.append(f"t{i}")
             continue
         else:
-            made.append(helper.make_node(("MatMul", "Relu", "Tanh")[kind], [last, "w"] if kind == 0 else [last], [f"t{i}"]))
+            made.append(
+                helper.make_node(("MatMul", "Relu", "Tanh")[kind], [last, "w"] if kind == 0 else [last], [f"t{i}"])
+            )
         last = f"t{i}"
     value = helper.make_tensor_value_info
     weight = helper.make_tensor("w", TensorProto.FLOAT, [64, 64], [0.01] * 4096)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from ge_explorer.check import check_snapshot
+from ge_explorer.checks import check_snapshot
 from ge_explorer.graph.builder import GraphBuilder
 from ge_explorer.graph.model import Graph
 from ge_explorer.passes.memory.plan_memory import PlanMemory

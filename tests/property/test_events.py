@@ -7,7 +7,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ge_explorer.check import check_snapshot
+from ge_explorer.checks import check_snapshot
 from ge_explorer.graph.reach import reduced_predecessors
 from ge_explorer.passes.sync.minimum import minimum_events, needed_pairs
 from ge_explorer.trace import Trace

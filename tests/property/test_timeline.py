@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ge_explorer.simulate import IDEAL, LaunchModel, Program, Task, program_of, simulate_program
-from ge_explorer.simulate.verify import verify
+from ge_explorer.simulator import IDEAL, LaunchModel, Program, Task, program_of, simulate_program
+from ge_explorer.simulator.verify import verify
 
 LAUNCH = LaunchModel(dispatch_ns=5, dispatch_other_ns=2, record_ns=1, signal_ns=3, wait_ns=2)
 

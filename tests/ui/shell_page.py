@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ge_explorer.ids import Ref
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.trace import Trace
 from ge_explorer.views.figures import figures_model
 from ge_explorer.views.inspector import Inspector

@@ -14,7 +14,7 @@ from ge_explorer.graph.model import Graph
 from ge_explorer.ids import event, node, stream
 from ge_explorer.issue import Issue
 from ge_explorer.memory.model import Buffer, Lifetime, MemoryPlan, MemoryProblem
-from ge_explorer.simulate.timeline import Gap, Timeline
+from ge_explorer.simulator.timeline import Gap, Timeline
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Decision, Pass, Rule
 from ge_explorer.trace.state import Event, MemoryState, RemovedEvent, Snapshot, StreamAssignment, SyncPlan, int_array

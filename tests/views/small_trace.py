@@ -13,7 +13,7 @@ from ge_explorer.graph.builder import GraphBuilder
 from ge_explorer.graph.model import Graph
 from ge_explorer.ids import node
 from ge_explorer.memory.model import Buffer, Lifetime, MemoryPlan, MemoryProblem
-from ge_explorer.simulate.timeline import Gap, Timeline
+from ge_explorer.simulator.timeline import Gap, Timeline
 from ge_explorer.text import Text
 from ge_explorer.trace import Pipeline, Trace, run_trace
 from ge_explorer.trace.passes import Pass, PassContext, Rule

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ge_explorer.ids import node
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views import (
     chrome_trace,

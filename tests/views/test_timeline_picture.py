@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
 from ge_explorer.trace.state import Snapshot
 from ge_explorer.views import timeline

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ge_explorer.ids import Ref
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.trace.state import Snapshot
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views.palette import Identities, StreamIdentity

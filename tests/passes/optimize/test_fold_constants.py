@@ -10,7 +10,7 @@ from ge_explorer import pipelines
 from ge_explorer.graph.builder import GraphBuilder
 from ge_explorer.graph.constant import VALUE, ConstantValue
 from ge_explorer.graph.model import Graph
-from ge_explorer.load import load
+from ge_explorer.loaders import load
 from ge_explorer.trace.pipeline import parse_pipeline
 from ge_explorer.trace.runner import run_trace
 from ge_explorer.trace.trace import Trace

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ge_explorer.check.dependencies import joined_streams, ordered_dependencies, subgraph_bodies
-from ge_explorer.check.identity import (
+from ge_explorer.checks.dependencies import joined_streams, ordered_dependencies, subgraph_bodies
+from ge_explorer.checks.identity import (
     activation_lists,
     dense_event_ids,
     dense_stream_ids,
@@ -13,9 +13,9 @@ from ge_explorer.check.identity import (
     surplus_events,
     switch_senders,
 )  # fmt: skip
-from ge_explorer.check.memory import verify_plan
-from ge_explorer.check.ordering import deadlock_issue, real_order
-from ge_explorer.check.topology import topological_order
+from ge_explorer.checks.memory import verify_plan
+from ge_explorer.checks.ordering import deadlock_issue, real_order
+from ge_explorer.checks.topology import topological_order
 from ge_explorer.graph.happens_before import DeadlockError
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue

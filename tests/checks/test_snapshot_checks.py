@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ge_explorer.check import check_snapshot, verify_plan
+from ge_explorer.checks import check_snapshot, verify_plan
 from ge_explorer.graph.builder import GraphBuilder
 from ge_explorer.graph.edit import GraphEditor
 from ge_explorer.graph.model import Graph

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ge_explorer.device.chips import Chip, resolve_chip
 from ge_explorer.device.cost import CostModel, cost_table
-from ge_explorer.simulate.engine import SimulationDeadlock, simulate_program
-from ge_explorer.simulate.program import IDEAL, LaunchModel, Program, Task, build_program, program_of
-from ge_explorer.simulate.timeline import Gap, Timeline
+from ge_explorer.simulator.engine import SimulationDeadlock, simulate_program
+from ge_explorer.simulator.program import IDEAL, LaunchModel, Program, Task, build_program, program_of
+from ge_explorer.simulator.timeline import Gap, Timeline
 from ge_explorer.trace.state import Snapshot
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ge_explorer.check.ordering import activators, sequence_of, streams_of
+from ge_explorer.checks.ordering import activators, sequence_of, streams_of
 from ge_explorer.graph.happens_before import ENTER_LIKE, NEXT_LIKE, HappensBefore, border_pairs
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue

@@ -6,7 +6,7 @@ GX118 node without a stream, GX119 activation list, GX120 event that does not fi
 stream, GX122 order not topological, GX123 sequence incomplete, GX190 a step failed, GX201-GX205 memory (memory/verify.py).
 """
 
-from ge_explorer.check.memory import verify_plan
-from ge_explorer.check.snapshot import check_snapshot, check_trace
+from ge_explorer.checks.memory import verify_plan
+from ge_explorer.checks.snapshot import check_snapshot, check_trace
 
 __all__ = ["check_snapshot", "check_trace", "verify_plan"]

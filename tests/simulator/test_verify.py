@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ge_explorer.simulate import Task, Timeline, program_of, simulate_program
-from ge_explorer.simulate.verify import verify
+from ge_explorer.simulator import Task, Timeline, program_of, simulate_program
+from ge_explorer.simulator.verify import verify
 
 PROGRAM = program_of(
     (Task(0, 0, 10, aic=20, records=(0,)), Task(1, 0, 10, aic=4), Task(2, 1, 10, aic=20, waits=(0,)), Task(3, 1, 5))

@@ -8,7 +8,7 @@ import networkx as nx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ge_explorer.check import check_snapshot
+from ge_explorer.checks import check_snapshot
 from ge_explorer.graph.edit import GraphEditor
 from ge_explorer.memory.model import MemoryPlan
 from ge_explorer.memory.planner import plan_hb

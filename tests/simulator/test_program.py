@@ -6,9 +6,9 @@ import pytest
 
 from ge_explorer import api, examples
 from ge_explorer.device.chips import chip_named
-from ge_explorer.simulate import IDEAL, build_program, simulate, simulate_program
-from ge_explorer.simulate.timeline import Timeline
-from ge_explorer.simulate.verify import verify
+from ge_explorer.simulator import IDEAL, build_program, simulate, simulate_program
+from ge_explorer.simulator.timeline import Timeline
+from ge_explorer.simulator.verify import verify
 from ge_explorer.trace.state import Snapshot
 
 

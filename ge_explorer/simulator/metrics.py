@@ -15,7 +15,7 @@ import numpy as np
 
 from ge_explorer.errors import OptionError
 from ge_explorer.graph.model import Graph
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
 
 Verdict = Literal["real", "partial", "fake", "not applicable"]

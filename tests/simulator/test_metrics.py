@@ -7,8 +7,8 @@ import pytest
 
 from ge_explorer.errors import OptionError
 from ge_explorer.graph.builder import GraphBuilder
-from ge_explorer.simulate.metrics import busy_overlap, busy_per_stream, ceiling, overlap, verdict_of, window_overlap
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.metrics import busy_overlap, busy_per_stream, ceiling, overlap, verdict_of, window_overlap
+from ge_explorer.simulator.timeline import Timeline
 
 
 def timeline(*rows: tuple[int, int, int, int]) -> Timeline:

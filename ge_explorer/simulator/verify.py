@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue
-from ge_explorer.simulate.program import Program
-from ge_explorer.simulate.timeline import Timeline
+from ge_explorer.simulator.program import Program
+from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ge_explorer.check.ordering import deadlock_issue, real_order, streams_of
+from ge_explorer.checks.ordering import deadlock_issue, real_order, streams_of
 from ge_explorer.graph.happens_before import DeadlockError, HappensBefore
 from ge_explorer.issue import Issue
 from ge_explorer.memory.verify import verify

@@ -18,8 +18,8 @@ from ge_explorer.device.chips import Chip, chip_named
 from ge_explorer.errors import GxError, OptionError
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue
-from ge_explorer.simulate.program import NOT_RECORDED, Program
-from ge_explorer.simulate.timeline import Gap, Timeline
+from ge_explorer.simulator.program import NOT_RECORDED, Program
+from ge_explorer.simulator.timeline import Gap, Timeline
 from ge_explorer.text import Text
 
 FREE, BY_STREAM, BY_EVENT, BY_START, BY_CORES = range(5)

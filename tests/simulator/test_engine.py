@@ -7,8 +7,8 @@ import time
 import pytest
 
 from ge_explorer.errors import OptionError
-from ge_explorer.simulate import LaunchModel, Program, SimulationDeadlock, Task, Timeline, program_of, simulate_program
-from ge_explorer.simulate.verify import verify
+from ge_explorer.simulator import LaunchModel, Program, SimulationDeadlock, Task, Timeline, program_of, simulate_program
+from ge_explorer.simulator.verify import verify
 
 
 def run(*rows: Task, launch: LaunchModel | None = None, method: str = "auto") -> Timeline:
