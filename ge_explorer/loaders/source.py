@@ -6,7 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from ge_explorer.errors import InputError
+from ge_explorer import examples
+from ge_explorer.errors import InputError, did_you_mean
 
 SIZE_LIMIT = 2 * 1024**3 - 1
 """Protobuf messages end here; a larger model keeps its weights in a side file."""
@@ -50,7 +51,10 @@ def read_source(path: Path, limit: int = SIZE_LIMIT) -> Source:
             )
         data = path.read_bytes()
     except FileNotFoundError:
-        raise InputError("there is no such file", where=where, todo="Check the path or give an example name.") from None
+        # A bare word is more likely a mistyped example than a path.
+        bare = path.name == str(path) and not path.suffix
+        todo = did_you_mean(str(path), examples.names()) if bare else "Check the path or give an example name."
+        raise InputError("there is no such file", where=where, todo=todo) from None
     except (OSError, ValueError) as e:
         raise InputError(
             "the file cannot be read", where=where, got=str(e), todo="Check the path and its permissions."

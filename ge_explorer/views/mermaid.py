@@ -22,6 +22,10 @@ MAX_CHARS = 39_000
 LABEL = 40
 
 
+MIME = "text/vnd.mermaid"
+"""JupyterLab draws this kind itself, offline."""
+
+
 @dataclass(frozen=True, slots=True)
 class MermaidText:
     """The text, how it was reduced (``grouped``: "", "neighbourhood" or "groups"), and the sentence that says so."""
@@ -31,6 +35,9 @@ class MermaidText:
     edges: int
     grouped: str
     note: Text
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        return {MIME: self.text, "text/plain": self.text}
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,10 +96,14 @@ def show_diff(session: SessionLike | Trace, i: int, j: int, lang: str = "en") ->
 
 
 def show_mermaid(session: SessionLike | Trace, step: int | None = None, lang: str = "en") -> Any:
-    """Mermaid drawing after ``step``."""
-    from ge_explorer.widgets.panels.mermaid import MermaidPanel
+    """Mermaid text after ``step``; JupyterLab draws it. Plain text elsewhere."""
+    from ge_explorer.views import mermaid
+    from ge_explorer.views.selection_state import SelectionState
 
-    return _show(MermaidPanel(), session, lang, step)
+    held = _session(session)
+    last = len(held.trace) - 1
+    ctx = PanelContext(held, SelectionState(step=last if step is None else step, lang=lang))
+    return mermaid.build(ctx.snapshot, ctx.identities_at(ctx.step))
 
 
 def show_issues(session: SessionLike | Trace, lang: str = "en") -> Any:

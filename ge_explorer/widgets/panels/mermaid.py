@@ -12,8 +12,6 @@ from ge_explorer.views.theme import Theme
 from ge_explorer.widgets.bokeh_host import PanelHtml
 from ge_explorer.widgets.panels.context import OnSelect, PanelContext
 
-MIME = "text/vnd.mermaid"
-
 
 class MermaidPanel:
     """Note line and the drawing in an Output. Redrawn only when the text changed (Mermaid is slow)."""
@@ -43,5 +41,5 @@ class MermaidPanel:
         if m.text != self.text:
             self.text = m.text
             self.output.outputs = (
-                {"output_type": "display_data", "metadata": {}, "data": {MIME: m.text, "text/plain": m.text}},
+                {"output_type": "display_data", "metadata": {}, "data": {mermaid.MIME: m.text, "text/plain": m.text}},
             )
