@@ -7,21 +7,18 @@ from ge_explorer.plan.apply import USER_LABEL
 from ge_explorer.plan.model import CoreLimit, Plan, StreamSpec, SyncPoint
 
 _MOE_SIDE = ("sh.quant", "sh.gate_up", "sh.swiglu", "sh.down")
-_MOE_MAIN = ("dispatch", "gmm1", "swiglu", "gmm2")
+_MOE_ROUTING = ("gate", "topk", "memset")
+"""Main operators that want cores while the side runs. The grouped matmuls come later and keep every core."""
 
 MOE = Plan(
-    "moe shared expert beside routed experts",
+    "moe shared expert beside routing and dispatch",
     "moe_shared_expert",
     (StreamSpec("side", "22", _MOE_SIDE),),
-    core_limits=(CoreLimit(_MOE_SIDE, 8, 16), CoreLimit(_MOE_MAIN, 16, 32)),
-    syncs=(
-        SyncPoint("sh.gate_up", "topk", "gate_up starts when routing is known"),
-        SyncPoint("sh.swiglu", "dispatch", "the vector phase runs under the first grouped matmul"),
-        SyncPoint("sh.down", "gmm1", "down-projection runs beside the second grouped matmul"),
-    ),
+    core_limits=(CoreLimit(_MOE_SIDE, 8, 16), CoreLimit(_MOE_ROUTING, 16, 32)),
+    syncs=(SyncPoint("sh.gate_up", "topk", "gate_up starts when routing is known"),),
     join=("add",),
-    source="built in; labels and waits follow the DeepSeek-V3.2 decode plan, core split 8/16 of 24/48 is ours",
-    dominator=_MOE_MAIN,
+    source="built in; labels and the wait follow the DeepSeek-V3.2 decode plan, core split 8/16 of 24/48 is ours",
+    dominator=("dispatch",),
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from ge_explorer import api
+from ge_explorer.plan.builtin import MOE
 from ge_explorer.plan.compare import StrengthResult
 from ge_explorer.session import Session
 
@@ -55,3 +56,27 @@ def test_moe_strengths_differ_in_what_they_add() -> None:
     pcts = [r[k].overlap_pct or 0.0 for k in ("C1", "C2", "C3")]
     assert pcts == sorted(pcts)
     assert all(r[k].peak for k in r)
+
+
+def spans(strength: str) -> dict[str, tuple[int, int]]:
+    """Operator name -> (start, end) in ns under one strength of the MoE plan."""
+    session = Session(opened("moe_shared_expert")[0].graph, plan=MOE, strength=strength)
+    t, names = session.timeline, session.trace.final.graph.unique_names
+    return {names[int(n)]: (int(a), int(b)) for n, a, b in zip(t.node, t.start_ns, t.end_ns, strict=True)}
+
+
+def test_moe_lesson_says_what_the_simulation_gives() -> None:
+    r = opened("moe_shared_expert")[1]
+    ns = {k: r[k].makespan_ns for k in r}
+    assert ns["C2"] < ns["C1"] < ns["single"]
+    assert abs(ns["C3"] - ns["C2"]) < 0.001 * ns["C2"]  # the wait moves the side, not the end
+    assert (r["C3"].overlap_pct or 0.0) > (r["C2"].overlap_pct or 0.0)
+    assert [r[k].verdict for k in ("C1", "C2", "C3")] == ["partial", "real", "real"]
+    labels, cores = spans("C1"), spans("C2")
+    assert (
+        labels["topk"][0] >= labels["sh.gate_up"][1] > cores["topk"][0]
+    )  # every core taken: routing waits for the side
+    assert cores["dispatch"][0] < labels["dispatch"][0]
+    assert (
+        cores["sh.down"][1] <= cores["dispatch"][1]
+    )  # nothing of the side is left for the grouped matmuls to share with
