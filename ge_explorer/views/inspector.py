@@ -23,11 +23,16 @@ SHOWN = 20
 
 _KIND = {"event": Text("event", "事件"), "stream": Text("stream", "流"), "buffer": Text("buffer", "缓冲区"),
          "node": Text("operator", "算子"), "task": Text("task", "任务"), "cluster": Text("cluster", "簇")}  # fmt: skip
-_FACET = {
+FACET_LABELS = {
+    "stream": Text("stream", "流"), "event": Text("event", "事件"), "events": Text("events", "事件"),
+    "active_stream_list": Text("streams it starts", "激活的流"), "engine": Text("engine", "引擎"),
+    "cluster": Text("cluster", "簇"), "label": Text("stream label", "流标签"), "op": Text("operator type", "算子类型"),
+    "order": Text("order", "顺序"), "offset": Text("offset", "偏移"),
     "streams": Text("stream", "流"), "sync": Text("event", "事件"), "placement": Text("engine", "引擎"),
     "clusters": Text("cluster", "簇"), "memory": Text("memory", "内存"), "graph": Text("graph", "图"),
-    "order": Text("order", "顺序"), "sequence": Text("order", "顺序"), "physical": Text("physical stream", "物理流"),
+    "sequence": Text("order", "顺序"), "physical": Text("physical stream", "物理流"),
 }  # fmt: skip
+"""What a decision is about, in words, by its ``facet``: first those the passes use, then the facets of the snapshot."""
 _ATTRS = {
     "_user_stream_label": Text("User label", "用户标签"),
     "_stream_label": Text("Stream label", "流标签"),
@@ -256,7 +261,7 @@ class Inspector:
             out.append(
                 {
                     "title": both(entry.step.title if entry.step.title.en else p.name),
-                    "facet": both(_FACET.get(d.facet, Text(d.facet))),
+                    "facet": both(FACET_LABELS.get(d.facet, Text(d.facet))),
                     "text": both(d.note or rule.text),
                     "from": self._value(d.facet, d.before, entry.step.index - 1),
                     "to": self._value(d.facet, d.after, entry.step.index),

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
-
 from ge_explorer.errors import GxError
-from ge_explorer.graph.model import Graph
 from ge_explorer.pipelines import mode_options
 from ge_explorer.provenance import Origin
+from ge_explorer.simulator.metrics import Ceiling, ceiling
 from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
 from ge_explorer.trace.trace import Trace
@@ -22,55 +19,6 @@ R = TypeVar("R")
 
 OFFERED = ("cv", "LoadBalance:2", "LoadBalance:4")
 """Modes tried on every model; labels come from the user's plan."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ceiling:
-    """Best possible speed-up: ``work_ns`` (sum of durations) over ``path_ns`` (longest dependent chain), and the width."""
-
-    work_ns: int
-    path_ns: int
-    width: int
-
-    @property
-    def speedup(self) -> float | None:
-        """Work over critical path; None without any work."""
-        return self.work_ns / self.path_ns if self.path_ns else None
-
-
-def ceiling(graph: Graph, timeline: Timeline) -> Ceiling:
-    """Ceiling from the durations of ``timeline`` and the dependencies of ``graph``, with as many streams as one likes.
-
-    ``width``: most operators that run at once when each starts as soon as its producers have ended. Cores are not limited,
-    so the true optimum can only be worse. Linear in nodes and edges.
-    """
-    cost = np.zeros(graph.id_bound, np.int64)
-    np.add.at(cost, timeline.node, timeline.end_ns - timeline.start_ns)
-    waiting = dict.fromkeys(graph.node_ids, 0)
-    for _, b in graph.dependencies:
-        waiting[b] += 1
-    ready = [i for i, n in waiting.items() if n == 0]
-    out: dict[int, list[int]] = {}
-    for a, b in graph.dependencies:
-        out.setdefault(a, []).append(b)
-    end = np.zeros(graph.id_bound, np.int64)
-    spans: list[tuple[int, int]] = []
-    start = np.zeros(graph.id_bound, np.int64)
-    while ready:
-        i = ready.pop()
-        end[i] = start[i] + cost[i]
-        if cost[i]:
-            spans += [(int(start[i]), 1), (int(end[i]), -1)]
-        for j in out.get(i, ()):
-            start[j] = max(start[j], end[i])
-            waiting[j] -= 1
-            if waiting[j] == 0:
-                ready.append(j)
-    width = now = 0
-    for _, change in sorted(spans):
-        now += change
-        width = max(width, now)
-    return Ceiling(int(cost.sum()), int(end.max(initial=0)), width)
 
 
 def reason(trace: Trace) -> tuple[Text, str]:
@@ -130,7 +78,7 @@ def why_one_stream(
     facts: list[dict[str, Any]] = []
     top: Ceiling | None = None
     if timeline is not None and timeline.node.size:
-        top = ceiling(s.graph, timeline)
+        top = ceiling(s.graph, _durations(timeline))
         label = Text("operators side by side at most", "最多可并排的算子")
         facts.append({"value": count(top.width), "label": both(label), "origin": Origin.MODEL.value})
         if top.speedup is not None:
@@ -161,6 +109,14 @@ def why_one_stream(
         "rows": rows,
         "verdict": both(verdict) if verdict else None,
     }
+
+
+def _durations(timeline: Timeline) -> dict[int, int]:
+    """Node id -> time of its tasks in ns."""
+    out: dict[int, int] = {}
+    for i, ns in zip(timeline.node.tolist(), (timeline.end_ns - timeline.start_ns).tolist(), strict=True):
+        out[i] = out.get(i, 0) + ns
+    return out
 
 
 def _row(label: Text, r: StrengthFigures | None, now: int, action: str, key: str, missing: Text) -> dict[str, Any]:

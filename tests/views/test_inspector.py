@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import json
+from pathlib import Path
 
 import pytest
 
+import ge_explorer.passes
 from ge_explorer.graph.builder import GraphBuilder
 from ge_explorer.ids import Ref
 from ge_explorer.views.find import find, pattern
-from ge_explorer.views.inspector import Inspector
+from ge_explorer.views.inspector import FACET_LABELS, Inspector
 from ge_explorer.views.palette import identify
-from ge_explorer.views.why_one_stream import ceiling, why_one_stream
+from ge_explorer.views.why_one_stream import why_one_stream
 from tests.views import small_trace
 
 
@@ -110,15 +113,14 @@ def test_one_stream_reason_ceiling_and_options() -> None:
     t = small_trace.run_trace(plain, small_trace.Pipeline.of([small_trace.Place(), small_trace.Assign()]))
     tasks = [plain.by_name[n] for n in ("l", "r", "sum")]
     tl = small_trace.serial(t, tasks, [10, 30, 5])
-    top = ceiling(t.final.graph, tl)
-    assert (top.work_ns, top.path_ns, top.width) == (45_000, 35_000, 2)
     predictions = {
         "cv": small_trace.Result(45_000, None, "", 1, 0, None),
         "LoadBalance:2": small_trace.Result(35_000, 1.0, "real", 2, 2, 1024),
     }
     m = why_one_stream(t, tl, predictions)
     assert m is not None
-    assert m["facts"][1]["value"] == "1.29×"
+    assert [f["value"] for f in m["facts"]] == ["2", "1.29×"]
+    assert "work 45.0 ÷ critical path 35.0 us" in m["facts"][1]["label"]["en"]
     assert "AIcoreEngine" in m["text"]["en"]
     rows = {r["key"]: r for r in m["rows"]}
     assert (rows["cv"]["us"]["en"], rows["cv"]["action"]) == ("no change", "")
@@ -128,3 +130,41 @@ def test_one_stream_reason_ceiling_and_options() -> None:
     assert refused is not None
     assert refused["rows"][0]["us"]["zh"] == "失败"
     assert why_one_stream(small_trace.trace(), None, {}) is None
+
+
+def facets_of(source: str) -> tuple[set[str], list[int]]:
+    """Facets named in calls of ``ctx.decide``, and the lines where the facet is no text the file itself states."""
+    tree, found, unclear = ast.parse(source), set[str](), list[int]()
+    stated = {
+        target.id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for call in ast.walk(tree):
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "decide"):
+            continue
+        named = [k.value for k in call.keywords if k.arg == "facet"]
+        facet = named[0] if named else call.args[1]
+        if isinstance(facet, ast.Constant) and isinstance(facet.value, str):
+            found.add(facet.value)
+        elif isinstance(facet, ast.Name) and facet.id in stated:
+            found.add(stated[facet.id])
+        else:
+            unclear.append(call.lineno)
+    return found, unclear
+
+
+def test_every_facet_a_pass_decides_has_words_in_both_languages() -> None:
+    folder = Path(next(iter(ge_explorer.passes.__path__)))
+    used = set[str]()
+    for file in sorted(folder.rglob("*.py")):
+        found, unclear = facets_of(file.read_text("utf-8"))
+        assert unclear == [], f"{file.name}: facet not readable"
+        used |= found
+    assert {"stream", "event", "engine", "offset"} <= used
+    assert used - set(FACET_LABELS) == set()
+    for facet in used:
+        label = FACET_LABELS[facet]
+        assert any("一" <= c <= "鿿" for c in label.get("zh")), facet
