@@ -119,6 +119,13 @@ def copy_notebook(source: Path, folder: Path) -> Path:
     return Path(shutil.copy(source, folder / source.name))
 
 
+def accept_dialogs(page: Page) -> None:
+    """Lab may ask which kernel to use while the session starts; take what it offers."""
+    while page.locator(".jp-Dialog button.jp-mod-accept").count():
+        page.locator(".jp-Dialog button.jp-mod-accept").first.click()
+        page.wait_for_timeout(300)
+
+
 PROMPTS = '[...document.querySelectorAll(".jp-Notebook .jp-CodeCell .jp-InputPrompt")].map(e => e.textContent)'
 
 
@@ -142,6 +149,7 @@ def run_all(page: Page, code_cells: int, timeout: float = 240) -> None:
             return
         started = any("*" in p or any(c.isdigit() for c in p) for p in prompts)
         if not started and time.time() - issued > 3:
+            accept_dialogs(page)
             page.click('#jp-MainMenu >> text="Run"')
             page.click('.lm-Menu-item[data-command="runmenu:run-all"]')
             issued = time.time()
@@ -155,4 +163,4 @@ def theme(page: Page, name: str) -> None:
     page.click('#jp-MainMenu >> text="Settings"')
     page.hover('.lm-Menu-item:has-text("Theme")')
     page.click(f'.lm-Menu-item:has-text("{wanted}")')
-    page.wait_for_selector(f'body[data-jp-theme-light="{str(name == "light").lower()}"]')
+    page.wait_for_selector(f'body[data-jp-theme-light="{str(name == "light").lower()}"]', state="attached")

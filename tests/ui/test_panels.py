@@ -143,6 +143,6 @@ def test_every_panel_works_alone() -> None:
         show_streams(s),
         show_diff(s, -1, 1),
         show_issues(s),
-        show_mermaid(s),
     ):
         assert "gx-alone" in widget._dom_classes
+    assert set(show_mermaid(s)._repr_mimebundle_()) == {"text/vnd.mermaid", "text/plain"}

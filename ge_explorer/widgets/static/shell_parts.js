@@ -177,11 +177,16 @@ class Top extends Part {
       s.setAttribute("width", Math.max(1, w));
       s.setAttribute("height", 7);
       this.hd.append(s);
-      const chapters = [...this.sw.querySelectorAll(".gx-ch")], right = a.offsetLeft + a.offsetWidth + 24, left = a.offsetLeft - 24;
-      if (right > this.sw.scrollLeft + this.sw.clientWidth) this.sw.scrollLeft = (chapters.find((c) => c.offsetLeft >= right - this.sw.clientWidth && c.offsetLeft <= left + 24) || { offsetLeft: right - this.sw.clientWidth }).offsetLeft;
-      else if (left < this.sw.scrollLeft) this.sw.scrollLeft = Math.max(0, (chapters.filter((c) => c.offsetLeft <= a.offsetLeft).pop() || { offsetLeft: left }).offsetLeft);
+      this.reveal(a);
+      this.counts();
+      this.reveal(a); // the counter buttons just shown take room from the strip
     }
     this.counts();
+  }
+  reveal(a) {
+    const chapters = [...this.sw.querySelectorAll(".gx-ch")], right = a.offsetLeft + a.offsetWidth + 24, left = a.offsetLeft - 24;
+    if (right > this.sw.scrollLeft + this.sw.clientWidth) this.sw.scrollLeft = (chapters.find((c) => c.offsetLeft >= right - this.sw.clientWidth && c.offsetLeft <= left + 24) || { offsetLeft: right - this.sw.clientWidth }).offsetLeft;
+    else if (left < this.sw.scrollLeft) this.sw.scrollLeft = Math.max(0, (chapters.filter((c) => c.offsetLeft <= a.offsetLeft).pop() || { offsetLeft: left }).offsetLeft);
   }
   counts() {
     const chapters = [...this.sw.querySelectorAll(".gx-ch")], x = this.sw.scrollLeft, end = x + this.sw.clientWidth;
