@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from weakref import WeakKeyDictionary
 
 from ge_explorer import pipelines
 from ge_explorer.checks import check_trace
@@ -12,12 +13,14 @@ from ge_explorer.device.chips import chip_named
 from ge_explorer.errors import OptionError
 from ge_explorer.graph.model import Graph
 from ge_explorer.issue import Issue
+from ge_explorer.passes.sync.minimum import minimum_events
 from ge_explorer.plan.apply import apply, without_plan
 from ge_explorer.plan.compare import StrengthResult, strength_result
 from ge_explorer.plan.model import Plan
 from ge_explorer.simulator import simulate
 from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.trace import Pipeline, Trace, TraceCache, run_trace
+from ge_explorer.trace.state import Snapshot
 from ge_explorer.views.palette import Identities, identify
 
 DEFAULT_CHIP = "Ascend910B1"
@@ -72,6 +75,7 @@ class Session:
         self._results: dict[tuple[object, ...], StrengthResult] = {}
         self._identities: dict[tuple[object, ...], Identities] = {}
         self._known: Identities | None = None
+        self._minimum: WeakKeyDictionary[Snapshot, int | None] = WeakKeyDictionary()
         self._issues: dict[tuple[object, ...], tuple[Issue, ...]] = {}
         first = Settings(MappingProxyType(dict(options or {})), chip, frozenset(), strength)
         self._check(first)
@@ -224,6 +228,12 @@ class Session:
         if key not in self._issues:
             self._issues[key] = check_trace(self.trace)
         return self._issues[key]
+
+    def minimum_events(self, s: Snapshot) -> int | None:
+        """Fewest events that give the order of ``s``, computed once per state; None while there are no events to count."""
+        if s not in self._minimum:
+            self._minimum[s] = minimum_events(s)
+        return self._minimum[s]
 
     def result(self, strength: str) -> StrengthResult:
         """Figures of one strength under the current options, chip and switched-off passes.

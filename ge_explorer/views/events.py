@@ -47,8 +47,15 @@ def build(
         )
     figures.append(Figure(Text(number(kept)), Text("kept", "保留"), Origin.GE_RULE, "→"))
     if minimum is not None:
-        link = "=" if minimum == kept else ">"
-        figures.append(Figure(Text(number(minimum)), Text("provable minimum", "可证明的最少"), Origin.MODEL, link))
+        link = "=" if minimum == kept else ">" if minimum < kept else "<"
+        figures.append(
+            Figure(
+                Text(number(minimum)),
+                Text("provable minimum for the same order", "同样顺序下可证明的最少"),
+                Origin.MODEL,
+                link,
+            )
+        )
     if sync.notify_num:
         figures.append(Figure(Text(number(sync.notify_num)), Text("of them notifies", "其中 notify"), Origin.GE_RULE))
     marks = stream_marks(s, identities, [x for e in sync.events for x in (e.send_stream, e.recv_stream)])

@@ -12,10 +12,12 @@ from html import escape
 from pathlib import Path
 from typing import Any, Protocol
 
+from ge_explorer.device.chips import chip_named
 from ge_explorer.issue import Issue
 from ge_explorer.provenance import GE_RULES_VERSION, Origin
 from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import LANGUAGES, Text
+from ge_explorer.trace.state import Snapshot
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views import (
     diff_view,
@@ -64,6 +66,7 @@ class SessionLike(Protocol):
     def strength(self) -> str: ...  # noqa: D102
     @property
     def chip(self) -> str: ...  # noqa: D102
+    def minimum_events(self, s: Snapshot) -> int | None: ...  # noqa: D102
 
 
 def export_html(session: SessionLike, path: str | Path) -> Path:
@@ -204,9 +207,13 @@ def _tables(session: SessionLike, clock: Timeline | None, lang: str) -> dict[str
     for k in range(-1, len(trace)):
         s, now = trace.snapshot(k), _at(ids, k)
         timed = clock if s.sync is trace.final.sync else None
-        out["events"].append(picture_html(events.build(s, now, trace=trace, timeline=timed), lang))
+        out["events"].append(
+            picture_html(events.build(s, now, trace=trace, timeline=timed, minimum=session.minimum_events(s)), lang)
+        )
         timed = clock if s.streams is trace.final.streams else None
-        out["streams"].append(picture_html(streams.build(s, now, timeline=timed), lang))
+        out["streams"].append(
+            picture_html(streams.build(s, now, timeline=timed, stream_limit=chip_named(session.chip).streams), lang)
+        )
         before = max(-1, k - 1)
         out["diff"].append(picture_html(diff_view.build(trace, before, k, _at(ids, before), now, limit=60), lang))
     found = issues_view.build(trace.final, session.issues, _at(ids, len(trace) - 1))

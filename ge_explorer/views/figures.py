@@ -56,12 +56,14 @@ def figures_model(
     *,
     failed: bool = False,
     issues: int | None = None,
+    minimum: int | None = None,
 ) -> dict[str, Any]:
     """JSON-able model of the row.
 
     ``results``: strength -> its result, None while not computed (shown as "…"). ``timeline`` is the current one (None: the
-    trace failed). Returns ``{strengths: [{key, digit, label, value, tip, on}], figures: [{key, label, value, unit, notes,
-    origin, bad, tip}], issues}``; every figure has an origin or says in words that it does not apply.
+    trace failed), ``minimum`` the fewest events that give the same order (None: not shown). Returns ``{strengths: [{key,
+    digit, label, value, tip, on}], figures: [{key, label, value, unit, notes, origin, bad, tip}], issues}``; every figure
+    has an origin or says in words that it does not apply.
     """
     now = None if failed else results.get(strength)
     base = results.get(BASELINE)
@@ -78,13 +80,7 @@ def figures_model(
                 compare.streams if compare else None,
                 failed,
             ),
-            _counted(
-                "events",
-                Text("Events", "事件"),
-                now.events if now else None,
-                compare.events if compare else None,
-                failed,
-            ),
+            _events(now, compare, failed, minimum),
             _peak(now, compare, failed),
             _cores(timeline),
         ],
@@ -144,6 +140,21 @@ def _counted(key: str, label: Text, n: int | None, base: int | None, failed: boo
         return _missing(key, label, failed)
     notes = () if base is None or base == n else (signed(n - base),)
     return _figure(key, label, count(n), "", notes, Origin.GE_RULE, Text("Change against one stream", "相对单流的变化"))
+
+
+def _events(
+    now: StrengthFigures | None, base: StrengthFigures | None, failed: bool, minimum: int | None
+) -> dict[str, Any]:
+    label = Text("Events", "事件")
+    found = _counted("events", label, now.events if now else None, base.events if base else None, failed)
+    if now is None or minimum is None:
+        return found
+    tip = Text(
+        f"GE keeps {count(now.events)}; {count(minimum)} is the fewest that give the same order, by our own proof",
+        f"GE 保留 {count(now.events)} 个；给出同样顺序最少需要 {count(minimum)} 个，由本工具证明",
+    )
+    notes = [*found["notes"], both(Text(f"minimum {count(minimum)}", f"最少 {count(minimum)}"))]
+    return {**found, "notes": notes, "tip": both(tip)}
 
 
 def _peak(now: StrengthFigures | None, base: StrengthFigures | None, failed: bool) -> dict[str, Any]:

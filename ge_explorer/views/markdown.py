@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ge_explorer.issue import Issue
+from ge_explorer.passes.sync.minimum import minimum_events
 from ge_explorer.provenance import GE_RULES_VERSION
 from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
@@ -41,7 +42,10 @@ def build(
     ]
     pictures = (
         (Text("Streams", "流"), streams.build(s, identities, timeline=timeline)),
-        (Text("Events", "事件"), events.build(s, identities, trace=trace, timeline=timeline)),
+        (
+            Text("Events", "事件"),
+            events.build(s, identities, trace=trace, timeline=timeline, minimum=minimum_events(s)),
+        ),
     )
     for title, p in pictures:
         out += _section(title, p, lang)

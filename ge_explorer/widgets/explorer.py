@@ -288,7 +288,14 @@ class Explorer:
             search={"query": state.query, "hits": len(self._hits), "at": max(0, self._at)},
             failed=failed,
         )
-        figures = figures_model(view.results, s.strength, view.timeline_or_none, failed=failed, issues=len(view.issues))
+        figures = figures_model(
+            view.results,
+            s.strength,
+            view.timeline_or_none,
+            failed=failed,
+            issues=len(view.issues),
+            minimum=view.minimum_events(view.trace.final),
+        )
         data = {
             "toolbar": toolbar,
             "figures": figures,

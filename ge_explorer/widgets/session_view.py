@@ -8,6 +8,7 @@ from ge_explorer.issue import Issue
 from ge_explorer.plan.compare import StrengthResult
 from ge_explorer.session import Session
 from ge_explorer.simulator.timeline import Timeline
+from ge_explorer.trace.state import Snapshot
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views.palette import Identities
 from ge_explorer.views.why_one_stream import predict
@@ -56,6 +57,10 @@ class SessionView:
         probe = Session(s.graph, options=options, chip=s.chip, plan=s.plan, strength=s.strength, pipeline=pipeline)
         probe.cache = s.cache
         return probe
+
+    def minimum_events(self, s: Snapshot) -> int | None:
+        """Fewest events that give the order of ``s``; the session computes it once per state."""
+        return self.session.minimum_events(s)
 
     @property
     def can_undo(self) -> bool:

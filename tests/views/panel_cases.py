@@ -208,6 +208,7 @@ class FakeSession:
     plan: object = None
     disabled: frozenset[str] = frozenset()
     version: int = 0
+    minimum: int | None = 2
 
     @property
     def identities(self) -> Identities:
@@ -216,6 +217,9 @@ class FakeSession:
     @property
     def strengths(self) -> dict[str, object]:
         return {}
+
+    def minimum_events(self, s: Snapshot) -> int | None:
+        return self.minimum if s.sync is not None else None
 
 
 def moe_session() -> FakeSession:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from ge_explorer import examples
+from ge_explorer.passes.sync.minimum import minimum_events
+from ge_explorer.session import Session
+from ge_explorer.trace.state import Snapshot
 from ge_explorer.views.figures import figures_model, most_cores
 from ge_explorer.views.palette import identify
 from ge_explorer.views.sentence import sentence
+from ge_explorer.widgets.session_view import SessionView
 from tests.views import small_trace
 
 
@@ -66,3 +72,31 @@ def test_sentence_in_both_languages() -> None:
     assert "2 条流" in s.zh
     failed = sentence(small_trace.trace(disabled=("assign",)))
     assert failed.en.startswith("Step 5, Plan memory, failed:")
+
+
+def test_events_figure_shows_the_minimum_and_says_of_what() -> None:
+    e = figures("C1", minimum=1)["events"]
+    assert e["value"]["en"] == "2"
+    assert [n["en"] for n in e["notes"]] == ["+2", "minimum 1"]
+    assert "1 is the fewest that give the same order" in e["tip"]["en"]
+    assert "同样顺序" in e["tip"]["zh"]
+    assert [n["en"] for n in figures("C1")["events"]["notes"]] == ["+2"]
+    assert figures("C3", minimum=1)["events"]["notes"] == [], "not computed yet"
+
+
+def test_minimum_of_a_state_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Snapshot] = []
+
+    def counted(s: Snapshot) -> int | None:
+        asked.append(s)
+        return minimum_events(s)
+
+    monkeypatch.setattr("ge_explorer.session.minimum_events", counted)
+    view = SessionView(Session(examples.three_stream_crossing()))
+    final, first = view.trace.final, view.trace.initial
+    assert final.sync is not None
+    for _ in range(3):
+        assert view.minimum_events(final) == minimum_events(final)
+        assert view.minimum_events(first) is None
+    assert asked == [final, first]
+    assert 0 < (view.minimum_events(final) or 0) <= len(final.sync.events)

@@ -68,6 +68,15 @@ def test_event_totals_balance_and_every_removed_event_names_its_rule() -> None:
     assert p.tables[0].rows[0].cells[4][0].text.en == "5.6 us"
 
 
+@pytest.mark.parametrize(("minimum", "link"), [(2, "="), (1, ">"), (None, "")])
+def test_minimum_stands_beside_what_is_kept(minimum: int | None, link: str) -> None:
+    s = moe_session()
+    last = events.build(s.trace.final, {}, trace=s.trace, minimum=minimum).figures[-1]
+    shown = (last.value.en, last.label.en, last.link)
+    wanted = (str(minimum), "provable minimum for the same order", link)
+    assert shown == (wanted if minimum is not None else ("2", "kept", "→"))
+
+
 def test_streams_table_shows_identity_number_load_and_activator() -> None:
     s = moe_session()
     known = {n: x for n in (0, 1) if (x := s.identities.of(1, n)) is not None}

@@ -13,15 +13,15 @@ COVERED_BY_EVENTS = frozenset({"optimize-by-send", "optimize-by-recv"})
 """Steps whose removed events are still demanded: other events carry them. Those covered by an activation are not."""
 
 
-def minimum_events(s: Snapshot) -> int:
-    """Number of events nobody can do without on the streams of ``s``; 0 before there are streams or events.
+def minimum_events(s: Snapshot) -> int | None:
+    """Number of events nobody can do without on the streams of ``s``; None before there are streams or events.
 
     Program order is each stream's nodes in traversal order. A stream that exactly one node starts (not a loop) begins after
     that node, at no cost. Exact where traversal order is topological; an event against it is counted as needed.
     Cost: one clock per node that waits (entries = streams), so linear in nodes plus events times streams.
     """
     if s.sync is None or s.streams is None or s.sequence is None:
-        return 0
+        return None
     return len(needed_pairs(s))
 
 

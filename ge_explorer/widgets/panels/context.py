@@ -37,6 +37,7 @@ class SessionLike(Protocol):
     def strength(self) -> str: ...  # noqa: D102
     @property
     def chip(self) -> str: ...  # noqa: D102
+    def minimum_events(self, s: Snapshot) -> int | None: ...  # noqa: D102
 
 
 @dataclass(frozen=True)

@@ -17,4 +17,10 @@ class EventsPanel(TablePanel):
         """Events at the step shown."""
         last = ctx.snapshot.sync is ctx.session.trace.final.sync
         timeline = ctx.timeline if last else None
-        return events.build(ctx.snapshot, ctx.identities_at(ctx.step), trace=ctx.session.trace, timeline=timeline)
+        return events.build(
+            ctx.snapshot,
+            ctx.identities_at(ctx.step),
+            trace=ctx.session.trace,
+            timeline=timeline,
+            minimum=ctx.session.minimum_events(ctx.snapshot),
+        )

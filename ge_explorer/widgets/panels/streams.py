@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ge_explorer.device.chips import chip_named
 from ge_explorer.views import streams
 from ge_explorer.views.table import TablePicture
 from ge_explorer.widgets.panels.context import PanelContext
@@ -16,4 +17,9 @@ class StreamsPanel(TablePanel):
     def picture(self, ctx: PanelContext) -> TablePicture:
         """Streams at the step shown."""
         last = ctx.snapshot.streams is ctx.session.trace.final.streams
-        return streams.build(ctx.snapshot, ctx.identities_at(ctx.step), timeline=ctx.timeline if last else None)
+        return streams.build(
+            ctx.snapshot,
+            ctx.identities_at(ctx.step),
+            timeline=ctx.timeline if last else None,
+            stream_limit=chip_named(ctx.session.chip).streams,
+        )
