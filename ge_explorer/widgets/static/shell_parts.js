@@ -180,6 +180,7 @@ class Top extends Part {
       this.reveal(a);
       this.counts();
       this.reveal(a); // the counter buttons just shown take room from the strip
+      requestAnimationFrame(() => { this.reveal(a); this.counts(); }); // once laid out with its final width
     }
     this.counts();
   }
