@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -63,4 +64,7 @@ def run(args: argparse.Namespace) -> int:
     ]  # fmt: skip
     if args.no_browser:
         command.append("--no-browser")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        # Containers often have root only; JupyterLab would refuse to start there without saying it is allowed.
+        command.append("--allow-root")
     return subprocess.call(command + extra)
