@@ -31,6 +31,7 @@ from ge_explorer.views import (
     timeline,
 )
 from ge_explorer.views.export_graph import graph_data
+from ge_explorer.views.inspector import FACET_LABELS
 from ge_explorer.views.marks import Mark, as_json, plain
 from ge_explorer.views.memory_table import shares_html
 from ge_explorer.views.palette import Identities, StreamIdentity
@@ -155,7 +156,7 @@ def _step(trace: Trace, k: int, ids: Identities) -> dict[str, Any]:
 
 
 def _trails(trace: Trace) -> dict[str, list[Any]]:
-    """Node id -> decisions: step index, facet, before, after, rule text, source file, holds now."""
+    """Node id -> decisions: step index, what is decided, before, after, rule text, source file, holds now."""
     keep = set(trace.final.graph.node_ids[:MAX_TRAILS])
     found: dict[int, list[Any]] = {}
     last: dict[tuple[int, str], list[Any]] = {}
@@ -165,7 +166,7 @@ def _trails(trace: Trace) -> dict[str, list[Any]]:
                 continue
             rule = step.pass_.rules.get(d.rule)
             entry = [
-                step.index, d.facet, plain(str(d.before), 60), plain(str(d.after), 60),
+                step.index, as_json(FACET_LABELS.get(d.facet, Text(d.facet))), plain(str(d.before), 60), plain(str(d.after), 60),
                 as_json(rule.text if rule else Text(d.rule)), source_file(rule.source) if rule and rule.source else "", 0,
             ]  # fmt: skip
             found.setdefault(d.subject.id, []).append(entry)

@@ -83,3 +83,11 @@ def test_export_forbids_every_request_and_says_what_it_is() -> None:
     assert "https://" not in html
     for word in ("Simulated, not measured", "GE rule", "our model", "assumed"):
         assert word in html
+
+
+def test_export_has_words_for_what_was_decided_and_the_figures_of_the_panels() -> None:
+    html = page(moe_session())
+    assert "provable minimum for the same order" in html
+    assert "同样顺序下可证明的最少" in html
+    assert "芯片上限" in html
+    assert '{"en":"stream","zh":"流"}' in html.replace(": ", ":").replace(', "', ',"')

@@ -85,6 +85,17 @@ def test_streams_table_shows_identity_number_load_and_activator() -> None:
     assert side == ["side", "0", "–", "22", "4", "4", "69.1 us (42 %)", "post_norm"]
 
 
+@pytest.mark.parametrize(("limit", "tone"), [(1984, ""), (1, "error")])
+def test_streams_stand_against_the_limit_of_the_chip(limit: int, tone: str) -> None:
+    figures = streams.build(moe_snapshot(), {}, stream_limit=limit).figures
+    assert figures[0].value.en == "2"
+    assert (figures[1].label.en, figures[1].value.en.replace(",", ""), figures[1].tone) == (
+        "the chip's limit",
+        str(limit),
+        tone,
+    )
+
+
 def test_diff_counts_first_and_equal_steps_say_so() -> None:
     s = moe_session()
     p = diff_view.build(s.trace, 0, 1, {}, {})

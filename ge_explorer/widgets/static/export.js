@@ -147,7 +147,7 @@
       const trail = D.why[id] || [];
       side.append(h("b", {}, z(`Why: ${trail.length} decision${trail.length === 1 ? "" : "s"}`, `原因：${trail.length} 个决策`)));
       side.append(h("ol", {}, trail.map(([at_, facet, before, after, rule, source, now]) => h("li", { class: now ? "now" : null },
-        h("b", {}, t(D.steps[at_].title)), ` ${facet}: ${before} → ${after}`, h("div", { class: "gxp-muted" }, t(rule)), h("div", { class: "gxp-code gxp-muted" }, source)))));
+        h("b", {}, t(D.steps[at_].title)), ` ${t(facet)}: ${before} → ${after}`, h("div", { class: "gxp-muted" }, t(rule)), h("div", { class: "gxp-code gxp-muted" }, source)))));
       if (!trail.length && D.trails_left_out) side.append(h("p", { class: "gxp-note" }, z("Why-trails of this page stop before this node.", "本页未保存该节点的决策。")));
     } else {
       side.append(h("h2", {}, step ? t(step.title) : z("Start", "初始")), h("p", { class: "gxp-muted" }, step ? step.name : ""));
