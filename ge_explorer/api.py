@@ -62,6 +62,8 @@ def open_session(
     if strength is None:
         strength = "C1" if plan is not None else ""
     chosen = pipelines.mode_options(mode) if mode else {}
+    if mode:  # an explicit mode replaces the one an example comes with
+        defaults = {k: v for k, v in defaults.items() if k not in pipelines.MODE_KEYS}
     return Session(
         graph, options={**defaults, **chosen, **(options or {})}, chip=chip, plan=plan, strength=strength,
         pipeline=pipeline, loaded=loaded,

@@ -73,6 +73,9 @@ MODES: Mapping[str, tuple[Text, Mapping[str, str]]] = MappingProxyType(
 )
 """Named option sets offered in the explorer and by ``--mode``."""
 
+MODE_KEYS = ("ge.enableSingleStream", "ge.autoMultistreamParallelMode")
+"""Options that choose the mode; setting a mode replaces both."""
+
 
 @cache
 def static() -> Pipeline:

@@ -137,7 +137,7 @@ class Session:
 
     def set_mode(self, mode: str) -> None:
         """Set a named mode (pipelines.MODES) or ``LoadBalance:N``: replaces the two options that choose the mode."""
-        changes = {"ge.enableSingleStream": "", "ge.autoMultistreamParallelMode": "", **pipelines.mode_options(mode)}
+        changes = {**dict.fromkeys(pipelines.MODE_KEYS, ""), **pipelines.mode_options(mode)}
         self.set_options(changes)
 
     def set_chip(self, name: str) -> None:

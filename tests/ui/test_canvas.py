@@ -1,27 +1,20 @@
 """The canvas in Chromium on a page without a kernel."""
 
-import os
 from pathlib import Path
 
 import pytest
 
 from ge_explorer.views.graph import build
 from tests.ui.canvas_page import moe_trace, page
+from tests.ui.lab import chromium
 
-ARGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--no-first-run", "--disable-dev-shm-usage",
-]  # fmt: skip
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
 def browser():
-    api = pytest.importorskip("playwright.sync_api")
-    with api.sync_playwright() as pw:
-        b = pw.chromium.launch(executable_path=os.environ.get("GX_CHROMIUM", "/usr/bin/chromium"), args=ARGS)
+    with chromium() as b:
         yield b
-        b.close()
 
 
 @pytest.fixture
