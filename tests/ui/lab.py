@@ -139,7 +139,8 @@ def open_notebook(page: Page, address: str, name: str) -> None:
 def run_all(page: Page, code_cells: int, timeout: float = 240) -> None:
     """Run every cell and wait until each has a number.
 
-    The command is lost when it comes before the kernel socket is up, so it is issued again until prompts change.
+    The command is lost, wholly or after a first cell, when it comes before the kernel socket is up; it is issued again
+    whenever nothing runs and cells are left.
     """
     deadline, issued = time.time() + timeout, 0.0
     prompts: list[str] = []
@@ -147,8 +148,8 @@ def run_all(page: Page, code_cells: int, timeout: float = 240) -> None:
         prompts = page.evaluate("() => " + PROMPTS)
         if sum(any(c.isdigit() for c in p) for p in prompts) >= code_cells:
             return
-        started = any("*" in p or any(c.isdigit() for c in p) for p in prompts)
-        if not started and time.time() - issued > 3:
+        running = any("*" in p for p in prompts)
+        if not running and time.time() - issued > 4:
             accept_dialogs(page)
             page.click('#jp-MainMenu >> text="Run"')
             page.click('.lm-Menu-item[data-command="runmenu:run-all"]')
