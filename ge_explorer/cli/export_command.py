@@ -11,12 +11,22 @@ from ge_explorer.cli import arguments as shared
 def arguments(p: argparse.ArgumentParser) -> None:
     """Register arguments."""
     shared.source(p)
-    p.add_argument("-o", "--output", required=True, metavar="page.html", help="file to write")
+    p.add_argument(
+        "-o", "--output", required=True, metavar="page.html", help="file to write (.dot: Graphviz text instead)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the page."""
-    from ge_explorer.views.export_html import export_html
+    session, target = shared.open_source(args), Path(args.output)
+    if target.suffix == ".dot":
+        from ge_explorer.views import dot
 
-    print(export_html(shared.open_source(args), Path(args.output)))
+        drawn = dot.build(session.trace.final, session.identities, len(session.trace) - 1)
+        target.write_text(drawn.source, encoding="utf-8")
+    else:
+        from ge_explorer.views.export_html import export_html
+
+        export_html(session, target)
+    print(target)
     return 0

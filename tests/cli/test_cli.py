@@ -136,3 +136,9 @@ def test_export_writes_one_file_without_addresses(capsys: pytest.CaptureFixture[
     assert [p.name for p in tmp_path.iterdir()] == ["p.html"]
     for word in ('src="http', 'href="http', "@import", "cdn"):
         assert word not in page
+
+
+def test_export_writes_graphviz_text_for_a_dot_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, _, _ = run(capsys, "export", "fork_join", "-o", str(tmp_path / "g.dot"))
+    assert code == 0
+    assert (tmp_path / "g.dot").read_text(encoding="utf-8").startswith("digraph")

@@ -1,0 +1,27 @@
+"""A graph as a networkx multigraph, for people's own analyses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ge_explorer.graph.model import Graph
+
+
+def to_networkx(graph: Graph) -> Any:
+    """``networkx.MultiDiGraph``: nodes keyed by unique name with ``op`` and ``scope``; edges with ``kind`` data or control.
+
+    >>> from ge_explorer import examples
+    >>> to_networkx(examples.chain()).number_of_nodes() == len(examples.chain())
+    True
+    """
+    import networkx
+
+    names = graph.unique_names
+    out = networkx.MultiDiGraph(name=graph.name)
+    for n in graph:
+        out.add_node(names[n.id], op=n.op, scope=graph.scope(n.scope).name)
+    for e in graph.edges:
+        out.add_edge(names[e.src], names[e.dst], kind="data", output=e.src_out, input=e.dst_in)
+    for a, b in graph.control:
+        out.add_edge(names[a], names[b], kind="control")
+    return out
