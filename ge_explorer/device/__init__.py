@@ -1,1 +1,1 @@
-"""TODO."""
+"""The device model: chips, engines, operator table, costs. Knows nothing of traces."""

@@ -10,14 +10,12 @@ import json
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ge_explorer.device.chips import chip_named
-from ge_explorer.issue import Issue
 from ge_explorer.provenance import GE_RULES_VERSION, Origin
 from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import LANGUAGES, Text
-from ge_explorer.trace.state import Snapshot
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views import (
     diff_view,
@@ -36,6 +34,7 @@ from ge_explorer.views.marks import Mark, as_json, plain
 from ge_explorer.views.memory_table import shares_html
 from ge_explorer.views.palette import Identities, StreamIdentity
 from ge_explorer.views.sentence import MEASURED, SIMULATED, sentence
+from ge_explorer.views.session_like import SessionLike
 from ge_explorer.views.strip import badge
 from ge_explorer.views.svg_text import dark_css
 from ge_explorer.views.table_html import mark_html, picture_html, text
@@ -48,26 +47,6 @@ POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
-
-
-class SessionLike(Protocol):
-    """What is exported of a session."""
-
-    @property
-    def trace(self) -> Trace: ...  # noqa: D102
-    @property
-    def timeline(self) -> Timeline: ...  # noqa: D102
-    @property
-    def identities(self) -> Identities: ...  # noqa: D102
-    @property
-    def issues(self) -> tuple[Issue, ...]: ...  # noqa: D102
-    @property
-    def strengths(self) -> Mapping[str, Any]: ...  # noqa: D102
-    @property
-    def strength(self) -> str: ...  # noqa: D102
-    @property
-    def chip(self) -> str: ...  # noqa: D102
-    def minimum_events(self, s: Snapshot) -> int | None: ...  # noqa: D102
 
 
 def export_html(session: SessionLike, path: str | Path) -> Path:

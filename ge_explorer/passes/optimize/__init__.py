@@ -1,1 +1,1 @@
-"""TODO."""
+"""Graph optimisation before placement."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ge_explorer.trace.trace import Trace
-from ge_explorer.widgets.panels.context import PanelContext, SessionLike
+from ge_explorer.views.session_like import SessionLike
+from ge_explorer.widgets.panels.context import PanelContext
 
 __all__ = [
     "PanelContext",

@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from ge_explorer.ids import Ref
 from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.trace.state import Snapshot
-from ge_explorer.trace.trace import Trace
-from ge_explorer.views.palette import Identities, StreamIdentity
+from ge_explorer.views.palette import StreamIdentity
 from ge_explorer.views.selection_state import SelectionState
+from ge_explorer.views.session_like import SessionLike
 from ge_explorer.views.theme import Theme
 
 if TYPE_CHECKING:
-    from ge_explorer.issue import Issue
+    pass
 
 OnSelect = Callable[[tuple[Ref, ...]], None]
-
-
-class SessionLike(Protocol):
-    """The part of ``session.Session`` that panels read."""
-
-    @property
-    def trace(self) -> Trace: ...  # noqa: D102
-    @property
-    def timeline(self) -> Timeline: ...  # noqa: D102
-    @property
-    def identities(self) -> Identities: ...  # noqa: D102
-    @property
-    def issues(self) -> tuple[Issue, ...]: ...  # noqa: D102
-    @property
-    def strengths(self) -> Mapping[str, Any]: ...  # noqa: D102
-    @property
-    def strength(self) -> str: ...  # noqa: D102
-    @property
-    def chip(self) -> str: ...  # noqa: D102
-    def minimum_events(self, s: Snapshot) -> int | None: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
