@@ -18,6 +18,11 @@ from ge_explorer.memory.model import MemoryPlan, MemoryProblem
 
 NO_STREAM = -1
 EventKind = Literal["event", "notify"]
+EventEnd = Literal["main", "attached", "by-stream"]
+SYNC_OPS: Mapping[str, EventKind] = MappingProxyType(
+    {"Send": "event", "Recv": "event", "SendNotify": "notify", "RecvNotify": "notify"}
+)
+"""Types of the nodes that stand for the two ends of an event; the events themselves are in ``SyncPlan``."""
 
 
 def int_array(values: Any) -> IntArray:
@@ -115,6 +120,8 @@ class Event:
     """``send`` records on its stream after itself, ``recv`` waits on its stream before itself.
 
     ``uid`` is the identity over all steps (GE renumbers ``id``). ``cause`` is a rule key: data, control, boundary, …
+    ``send_on`` / ``recv_on`` name the stream of the node that end sits on: ``main``; ``attached`` (its only attached stream);
+    ``by-stream`` (one of several, GE's per-stream maps). An end on an attached stream says nothing about the main stream.
     """
 
     uid: int
@@ -125,6 +132,13 @@ class Event:
     recv_stream: int
     kind: EventKind = "event"
     cause: str = "data"
+    send_on: EventEnd = "main"
+    recv_on: EventEnd = "main"
+
+    @property
+    def on_main(self) -> bool:
+        """True if both ends sit on main streams."""
+        return self.send_on == self.recv_on == "main"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +157,10 @@ class SyncPlan:
 
     ``active_streams`` is GE's ``active_stream_list`` per activating node. ``label_streams`` and ``label_activators`` are
     GE's ``labeled_streams_`` and ``specific_activated_labels_``; ``stream_activators`` its stream -> activator nodes map
-    (filled by the label mechanism only); ``activated`` the streams that somebody activates.
+    (filled by the label mechanism only); ``activated`` the streams that somebody activates. ``switch_labels`` are the labels a
+    StreamSwitch was given an active node for. ``sync_nodes`` maps generated Send/Recv nodes to the uid of their event.
+    ``owned`` are the events and notifies that operators own (no Send/Recv nodes): node -> (kind, id), one a resource;
+    ``notify_types`` has one entry a notify.
     """
 
     events: tuple[Event, ...] = ()
@@ -156,6 +173,10 @@ class SyncPlan:
     next_uid: int = 0
     event_num: int = 0
     notify_num: int = 0
+    switch_labels: Mapping[int, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    sync_nodes: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    owned: Mapping[int, tuple[tuple[EventKind, int], ...]] = field(default_factory=lambda: MappingProxyType({}))
+    notify_types: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,14 +189,55 @@ class MemoryState:
     bound_name: str = "serial live"
 
 
+@dataclass(frozen=True, slots=True)
+class TaskGroup:
+    """``count`` equal tasks of one node on one stream; each takes ``sqe`` queue entries, waits one more (wait and reset)."""
+
+    stream: int
+    count: int
+    sqe: int = 0
+    wait: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskTable:
+    """Task definitions per node (streams are logical before the split, physical after it).
+
+    ``limit`` tasks fit on a stream and ``huge_limit`` on a huge one (None: the query fails, there are none); ``unlimited``: the
+    device takes streams of any length, so GE splits nothing. ``origin`` says where the numbers come from.
+    """
+
+    of: Mapping[int, tuple[TaskGroup, ...]]
+    limit: int
+    huge_limit: int | None = None
+    unlimited: bool = False
+    origin: str = "assumed"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PhysicalStreams:
-    """Physical streams after the split: ``node`` per node id, ``logic_of`` physical -> logical, ``tasks`` per stream."""
+    """Physical streams after the split.
+
+    ``node`` per node id, ``attached`` its attached ones; ``logic_of`` physical -> logical (-1: made after the split);
+    ``tasks`` queue entries per stream; ``huge`` the huge streams; ``heads`` first node of a part -> the part.
+    ``sync`` continues the logical plan: its ``events`` are those of the split only, its counters the final ones, its
+    ``active_streams`` the lists over physical streams. ``task_table`` has the streams written back into the tasks.
+    """
 
     node: IntArray
     logic_of: tuple[int, ...]
     tasks: tuple[int, ...]
     huge: tuple[int, ...] = ()
+    attached: Mapping[int, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    heads: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    parts: Mapping[int, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    sync: SyncPlan = field(default_factory=SyncPlan)
+    task_table: TaskTable | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of physical streams."""
+        return len(self.logic_of)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +258,7 @@ class Snapshot:
     streams: StreamAssignment | None = None
     sync: SyncPlan | None = None
     memory: MemoryState | None = None
+    tasks: TaskTable | None = None
     physical: PhysicalStreams | None = None
 
     def evolve(self, **facets: Any) -> Snapshot:
