@@ -240,6 +240,19 @@ class PhysicalStreams:
         return len(self.logic_of)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class DynamicState:
+    """What the allocator of dynamic-shape graphs shares over all graphs of a model. Ids are those before renumbering.
+
+    ``engines`` is GE's engine -> stream map, ``labels`` stream label -> stream, ``follows`` cluster -> cluster whose stream it
+    took (GE's ``reused_subgraph``, already the root of the chain).
+    """
+
+    engines: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    labels: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    follows: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+
+
 @dataclass(frozen=True, eq=False)
 class Snapshot:
     """State after a step. A pass returns ``s.evolve(streams=…)``; facets not set yet are None.
@@ -260,6 +273,7 @@ class Snapshot:
     memory: MemoryState | None = None
     tasks: TaskTable | None = None
     physical: PhysicalStreams | None = None
+    dynamic: DynamicState | None = None
 
     def evolve(self, **facets: Any) -> Snapshot:
         """Copy with some facets replaced."""
