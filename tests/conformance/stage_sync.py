@@ -1,8 +1,6 @@
 """Activation and events on logical streams: insertion, the four optimisations, renumbering.
 
-Compared are the steps up to ``RefreshContinuousEvents``; what GE does after them (reuse in multi-batch cases, attached streams,
-switch and loop activation, generated Send and Recv nodes) is not modelled yet, so final counts are compared only where no
-later step adds an event.
+Every recorded step is compared, then the graph with its generated nodes. ``stage_split.py`` goes on from here.
 """
 
 from __future__ import annotations
@@ -12,15 +10,22 @@ from dataclasses import replace
 from typing import Any
 
 from conformance.build import build_snapshot, run_case
-from conformance.registry import Case, Report, Unsupported, handles
+from conformance.registry import Case, Report, handles
 from ge_explorer.errors import PassFailed
 from ge_explorer.passes.sync.activate_by_label import ActivateByLabel
 from ge_explorer.passes.sync.activate_by_subgraph import ActivateBySubgraph
+from ge_explorer.passes.sync.activate_by_switch import ActivateBySwitch
+from ge_explorer.passes.sync.activate_loop import ActivateLoop
+from ge_explorer.passes.sync.attached_events import AttachedEvents
+from ge_explorer.passes.sync.attached_resources import AttachedResources
+from ge_explorer.passes.sync.cover_netoutput import CoverNetOutput
+from ge_explorer.passes.sync.generate_sync_nodes import GenerateSyncNodes
 from ge_explorer.passes.sync.insert_events import InsertEvents
 from ge_explorer.passes.sync.optimize_by_activation import OptimizeByActivation
 from ge_explorer.passes.sync.optimize_by_recv import OptimizeByRecv
 from ge_explorer.passes.sync.optimize_by_send import OptimizeBySend
 from ge_explorer.passes.sync.renumber_events import RenumberEvents
+from ge_explorer.passes.sync.reuse_events import ReuseEvents
 from ge_explorer.passes.sync.switch_clean_up import SwitchCleanUp
 from ge_explorer.trace import Trace
 from ge_explorer.trace.passes import Pass
@@ -29,6 +34,9 @@ from ge_explorer.trace.state import Event, Snapshot, SyncPlan
 STATED = ("order", "sequence", "scope_order", "placement", "streams", "sync")
 OPTIMISE: tuple[type[Pass], ...] = (OptimizeBySend, OptimizeByRecv, OptimizeByActivation, SwitchCleanUp)
 CHAIN: tuple[type[Pass], ...] = (ActivateByLabel, ActivateBySubgraph, InsertEvents, *OPTIMISE, RenumberEvents)
+REST: tuple[type[Pass], ...] = (
+    ReuseEvents, AttachedEvents, ActivateBySwitch, ActivateLoop, CoverNetOutput, GenerateSyncNodes, AttachedResources,
+)  # fmt: skip
 GE_STEPS: Mapping[str, tuple[type[Pass], ...]] = {
     "SetActiveStreamsByLabel": (ActivateByLabel,),
     "SetActiveStreamsForSubgraphs": (ActivateBySubgraph,),
@@ -49,27 +57,26 @@ def state_of(case: Case) -> Snapshot:
     streams = state.streams
     assert streams is not None
     node = streams.node.tolist()
+    notify = case.options.get("ge.event") == "notify" or context.get("sync_kind") == "notify"
     ends: dict[int, list[int]] = {}
     for place, key in enumerate(("send_ids", "recv_ids")):
         for name, ids in context.get(key, {}).items():
             for i in ids:
                 ends.setdefault(i, [-2, -2])[place] = by_name[name]
     events = tuple(
-        Event(i, i, a, b, node[a] if a >= 0 else -1, node[b] if b >= 0 else -1) for i, (a, b) in sorted(ends.items())
-    )
+        Event(i, i, a, b, node[a] if a >= 0 else -1, node[b] if b >= 0 else -1,
+              "notify" if notify else "event")
+        for i, (a, b) in sorted(ends.items())
+    )  # fmt: skip
     activated = {k: tuple(by_name[n] for n in v) for k, v in context.get("activated_labels", {}).items()}
     owned = {k: tuple(v) for k, v in context.get("labeled_streams", {}).items()}
-    count = max(ends, default=-1) + 1
-    plan = SyncPlan(events, label_activators=activated, label_streams=owned, next_uid=count, event_num=count)
-    return state.evolve(sync=plan, streams=replace(streams, attached=streams.attached))
-
-
-def need_events(case: Case) -> None:
-    """Notifies are not modelled."""
-    if case.options.get("ge.event") == "notify" or "notify" in (
-        case.context.get("sync_kind"), case.call.get("sync_kind"),
-    ):  # fmt: skip
-        raise Unsupported("notifies")
+    following = max(ends, default=-1) + 1
+    plan = SyncPlan(events, label_activators=activated, label_streams=owned, next_uid=following,
+                    event_num=0 if notify else following, notify_num=following if notify else 0)  # fmt: skip
+    attached = {**streams.attached, **{by_name[k]: tuple(v) for k, v in context.get("attached_streams", {}).items()}}
+    given = {i: ids for i, ids in attached.items() if any(x >= 0 for x in ids)}
+    count = int(context.get("stream_num", max([-1, *node, *(x for ids in given.values() for x in ids)]) + 1))
+    return state.evolve(sync=plan, streams=replace(streams, attached=given, next_stream=count))
 
 
 def names_of(s: Snapshot) -> Callable[[int], str]:
@@ -101,39 +108,48 @@ def failure(trace: Trace) -> PassFailed | None:
 
 @handles(WHOLE)
 def insert_sync_nodes(case: Case, report: Report) -> None:
-    """Recorded steps up to renumbering."""
-    need_events(case)
-    trace = run_case(state_of(case), STATED, [p() for p in CHAIN])
-    error = failure(trace)
-    expect = case.expect
-    failed_in = expect.get("failed_step", "")
-    if failed_in == "InsertSyncEvents":
-        report.equal("failed step", trace.failed and trace.failed.pass_.ge_name, failed_in)
-        report.equal("status", error and error.ge_status, expect["status"])
-        report.equal("report codes", error and [error.code], expect["report_codes"])
-    else:
-        report.equal("failed step", error and str(error), None)
-    if error is not None:
+    """Every step, the failing one included, and the final node lists."""
+    trace = run_case(state_of(case), STATED, [p() for p in (*CHAIN, *REST)])
+    if compare_failure(case, trace, report):
         return
-    compare_steps(trace, expect.get("steps", {}), report)
+    compare_steps(trace, case.expect.get("steps", {}), report)
+    compare_final(trace.final, case.expect, report)
+
+
+FAILS_IN = {
+    "UpdateStreamSwitchByLogicStream": "activate-by-switch",
+    "InsertSyncEvents": "insert-events",
+    "AttachedNotify": "attached-resources",
+}
+
+
+def compare_failure(case: Case, trace: Trace, report: Report) -> bool:
+    """Compare how the run ended; True when it failed on either side."""
+    error, expect = failure(trace), case.expect
+    want = expect.get("status", "success")
+    if want == "success":
+        report.equal("status", "success" if error is None else str(error), want)
+    elif want == "failed":
+        report.true("status failed", error is not None)
+    else:
+        report.equal("status", error and error.ge_status, want)
+        if "failed_step" in expect:
+            step = trace.failed
+            report.equal("failed step", step and step.pass_.name, FAILS_IN[expect["failed_step"]])
+        if "report_codes" in expect:
+            report.equal("report codes", error and [error.code], expect["report_codes"])
+    return error is not None or want != "success"
 
 
 def compare_steps(trace: Trace, steps: Mapping[str, Mapping[str, Any]], report: Report) -> None:
-    """Recorded steps against ours of the same GE name; steps after renumbering are not looked at."""
+    """Recorded steps against ours of the same GE name."""
 
     def after(name: str) -> Snapshot:
         return trace.step(name).after
 
     if "PreProcessOfInsertSyncNodes" in steps:
-        s = after("activate-by-subgraph")
-        assert s.sync is not None
-        name = names_of(s)
-        got = {name(i): list(v) for i, v in s.sync.active_streams.items() if v}
-        want = {k: v for k, v in steps["PreProcessOfInsertSyncNodes"]["active_streams"].items() if v}
-        report.equal("active_streams", got, want)
-    if "InsertSyncEvents" in steps:
-        want_list = steps["InsertSyncEvents"]["event_list"]
-        report.equal("InsertSyncEvents", event_list(after("insert-events")), want_list)
+        want = given_lists(steps["PreProcessOfInsertSyncNodes"]["active_streams"])
+        report.equal("active_streams", active_lists(after("activate-by-subgraph")), want)
     for ge_name, ours in (
         ("OptimizeBySendEvents", "optimize-by-send"),
         ("OptimizeByRecvEvents", "optimize-by-recv"),
@@ -142,11 +158,67 @@ def compare_steps(trace: Trace, steps: Mapping[str, Mapping[str, Any]], report: 
     ):
         if ge_name in steps:
             report.equal(ge_name, kept(after(ours)), sorted(steps[ge_name]["kept"]))
-    if "RefreshContinuousEvents" in steps:
-        final = after("renumber-events")
-        assert final.sync is not None
-        report.equal("RefreshContinuousEvents", event_list(final), steps["RefreshContinuousEvents"]["event_list"])
-        report.equal("event count", final.sync.event_num, steps["RefreshContinuousEvents"]["count"])
+    for ge_name, ours in (
+        ("InsertSyncEvents", "insert-events"),
+        ("RefreshContinuousEvents", "renumber-events"),
+        ("RefreshContinuousNotifies", "renumber-events"),
+        ("RefreshEventsAndNotifiesWithReuse", "reuse-events"),
+    ):
+        row = steps.get(ge_name, {})
+        s = after(ours)
+        assert s.sync is not None
+        if "event_list" in row:
+            report.equal(ge_name, event_list(s), row["event_list"])
+        if "count" in row:
+            report.equal(f"{ge_name} count", max(s.sync.event_num, s.sync.notify_num), row["count"])
+
+
+def active_lists(s: Snapshot) -> dict[str, list[int]]:
+    """Non-empty active stream lists by name."""
+    name = names_of(s)
+    assert s.sync is not None
+    plan = s.physical.sync if s.physical is not None else s.sync
+    return {name(i): list(v) for i, v in plan.active_streams.items() if v}
+
+
+def given_lists(recorded: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Non-empty lists of a recording."""
+    return {k: v for k, v in recorded.items() if v}
+
+
+def compare_final(s: Snapshot, expect: Mapping[str, Any], report: Report) -> None:
+    """Counts, node lists with streams, active lists, attached streams, resource ids."""
+    assert s.sync is not None
+    assert s.streams is not None
+    physical = s.physical
+    plan = physical.sync if physical is not None else s.sync
+    count = physical.count if physical is not None else s.streams.next_stream
+    node = physical.node if physical is not None else s.streams.node
+    attached = physical.attached if physical is not None else s.streams.attached
+    for key, got in (("stream_count", count), ("event_count", plan.event_num), ("notify_count", plan.notify_num)):
+        if key in expect:
+            report.equal(key, got, expect[key])
+    graph = s.graph
+    if "node_order" in expect:
+        for scope in (x for x in graph.scopes if x is not None and x.name in expect["node_order"]):
+            got_list = [[graph.node(i).name, int(node[i])] for i in scope.nodes]
+            report.equal(f"node order of {scope.name}", got_list, expect["node_order"][scope.name])
+    if "active_streams" in expect:
+        report.equal("active_streams", active_lists(s), given_lists(expect["active_streams"]))
+    if "active_label_lists" in expect:
+        got_labels = {n.name: list(n.attrs["_active_label_list"]) for n in graph if n.attrs.get("_active_label_list")}
+        report.equal("active_label_lists", got_labels, {k: v for k, v in expect["active_label_lists"].items() if v})
+    if "attached_streams" in expect:
+        report.equal("attached", {graph.node(i).name: list(v) for i, v in attached.items()}, expect["attached_streams"])
+    if "attached_resource_ids" in expect:
+        ids = {k: resource_ids(s, k) for k in expect["attached_resource_ids"]}
+        report.equal("resources", ids, expect["attached_resource_ids"])
+
+
+def resource_ids(s: Snapshot, name: str) -> list[int]:
+    """Resource id of every newer entry of a node, -1 where none was given."""
+    rows = s.graph.node(name).attrs.get("_attached_sync_res_info_list", ())
+    return [int(r.get("_attached_resource_id", -1)) for r in rows]
 
 
 @handles(
@@ -158,7 +230,6 @@ def compare_steps(trace: Trace, steps: Mapping[str, Mapping[str, Any]], report: 
 )
 def single_steps(case: Case, report: Report) -> None:
     """A step or a few, from a state set by hand."""
-    need_events(case)
     order = case.run.split(" + ")
     passes = [p() for name in order for p in GE_STEPS[name]]
     trace = run_case(state_of(case), STATED, passes)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ge_explorer.errors import PassFailed
-from ge_explorer.graph.model import IntArray
+from ge_explorer.graph.model import Graph, IntArray
 from ge_explorer.ids import Ref
 from ge_explorer.ids import event as event_ref
 from ge_explorer.ids import node as node_ref
-from ge_explorer.text import Text
 from ge_explorer.trace.passes import Pass, PassContext
-from ge_explorer.trace.state import Event, RemovedEvent, Snapshot, SyncPlan
+from ge_explorer.trace.state import Event, EventKind, RemovedEvent, Snapshot, SyncPlan
 
 SA = "compiler/graph/build/stream/stream_allocator.cc"
 SU = "compiler/graph/build/stream/stream_utils.cc"
@@ -21,12 +20,26 @@ CODE = "E19999"
 STREAM_LABEL = "_stream_label"
 
 
-def notify_reason(ctx: PassContext) -> Text | None:
-    """Why an event pass does not run: GE uses notifies instead of events then."""
-    if ctx.option(EVENT_OPTION) != "notify":
-        return None
-    return Text(
-        f"{EVENT_OPTION} is notify: notify mode is not modelled yet", f"{EVENT_OPTION} 为 notify：notify 模式尚未建模"
+def sync_kind(ctx: PassContext) -> EventKind:
+    """What GE inserts between streams: events, or notifies when ``ge.event`` is notify."""
+    return "notify" if ctx.option(EVENT_OPTION) == "notify" else "event"
+
+
+def name_key(graph: Graph, i: int) -> tuple[bytes, bytes]:
+    """Place of a node in GE's event maps: name byte by byte, then the owner graph's name (node_utils.h, NodeCompareKey)."""
+    n = graph.node(i)
+    return n.name.encode(), graph.scope(n.scope).name.encode()
+
+
+def append_events(plan: SyncPlan, made: Sequence[Event]) -> SyncPlan:
+    """Plan with more events at the end; the counters go up by as many."""
+    notifies = sum(e.kind == "notify" for e in made)
+    return replace(
+        plan,
+        events=(*plan.events, *made),
+        next_uid=plan.next_uid + len(made),
+        event_num=plan.event_num + len(made) - notifies,
+        notify_num=plan.notify_num + notifies,
     )
 
 
@@ -79,13 +92,7 @@ class EventTable:
 
     def senders_by_name(self) -> list[int]:
         """Senders in the order of GE's event maps: node name byte by byte, then owner graph's name (NodeCompareKey)."""
-        graph = self.s.graph
-
-        def key(i: int) -> tuple[bytes, bytes]:
-            n = graph.node(i)
-            return n.name.encode(), graph.scope(n.scope).name.encode()
-
-        return sorted(self.sends, key=key)
+        return sorted(self.sends, key=lambda i: name_key(self.s.graph, i))
 
     def remove(self, e: Event, rule: str, by: Iterable[int] = (), evidence: Iterable[Ref] = ()) -> None:
         """Drop ``e`` from both ends. ``by`` are uids of the events that make it redundant."""

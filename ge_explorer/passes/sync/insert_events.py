@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -11,7 +11,16 @@ from ge_explorer.errors import ContractError, PassFailed
 from ge_explorer.graph.happens_before import ENTER_LIKE, UNSYNCED_HOLDERS
 from ge_explorer.graph.model import Graph
 from ge_explorer.ids import Ref, node
-from ge_explorer.passes.sync.event_table import CODE, EVENT_OPTION, SA, STREAM_LABEL, label, notify_reason, record
+from ge_explorer.passes.sync.event_table import (
+    CODE,
+    EVENT_OPTION,
+    SA,
+    STREAM_LABEL,
+    append_events,
+    label,
+    record,
+    sync_kind,
+)
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Pass, PassContext, Rule
 from ge_explorer.trace.state import NO_STREAM, Event, Snapshot, SyncPlan
@@ -35,7 +44,8 @@ class InsertEvents(Pass):
        thread, or when a node that activates the consumer's label runs later on the producer's stream.
 
     GE source: stream_allocator.cc (InsertSyncEvents, InsertOneEventInTwoNodes), exact. A consumer without a stream fails with
-    E19999. ``ge.event`` = notify is not modelled.
+    E19999.
+    Options: ``ge.event`` = notify inserts notifies instead, by the same rules.
     Example: A(S0) → B(S1), A → C(S1) → events 0 and 1.
     """
 
@@ -79,10 +89,6 @@ class InsertEvents(Pass):
         }
     )
 
-    def skip_reason(self, s: Snapshot, ctx: PassContext) -> Text | None:
-        """Notify mode."""
-        return notify_reason(ctx)
-
     def run(self, s: Snapshot, ctx: PassContext) -> Snapshot:
         """Snapshot with one event per pair that needs one, ids counting up. Status SUCCESS."""
         work = _Insertion(s, ctx)
@@ -91,15 +97,7 @@ class InsertEvents(Pass):
         ctx.status = "SUCCESS"
         if not work.made:
             return s if s.sync is not None else s.evolve(sync=work.plan)
-        plan, count = work.plan, len(work.made)
-        return s.evolve(
-            sync=replace(
-                plan,
-                events=(*plan.events, *work.made),
-                next_uid=plan.next_uid + count,
-                event_num=plan.event_num + count,
-            )
-        )
+        return s.evolve(sync=append_events(work.plan, work.made))
 
     def ensures(self, before: Snapshot, after: Snapshot) -> None:
         """Every event joins two different streams."""
@@ -162,6 +160,8 @@ class _Insertion:
         self.stream: list[int] = s.streams.node.tolist()
         self.order: list[int] = s.order.tolist()
         self.made: list[Event] = []
+        self.kind = sync_kind(ctx)
+        self.first_id = self.plan.notify_num if self.kind == "notify" else self.plan.event_num
 
     def one(self, u: int, v: int, cause: str) -> None:
         """Append an event from ``u`` to ``v`` unless a rule says that none is needed."""
@@ -181,7 +181,7 @@ class _Insertion:
             self.leave(u, v, "activated-later", (node(later),))
             return
         k = len(self.made)
-        e = Event(self.plan.next_uid + k, self.plan.event_num + k, u, v, a, b, "event", cause)
+        e = Event(self.plan.next_uid + k, self.first_id + k, u, v, a, b, self.kind, cause)
         self.made.append(e)
         record(self.ctx, self.s, e, None, label(self.s, e), cause)
 

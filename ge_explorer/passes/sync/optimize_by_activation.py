@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ge_explorer.graph.happens_before import NEXT_LIKE
 from ge_explorer.ids import node
-from ge_explorer.passes.sync.event_table import EVENT_OPTION, SA, STREAM_LABEL, EventTable, notify_reason
+from ge_explorer.passes.sync.event_table import SA, STREAM_LABEL, EventTable
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Pass, PassContext, Rule
 from ge_explorer.trace.state import Event, Snapshot
@@ -40,7 +40,6 @@ class OptimizeByActivation(Pass):
     chapter = "events"
     reads: ClassVar[frozenset[str]] = frozenset({"graph", "streams", "order", "sync"})
     writes: ClassVar[frozenset[str]] = frozenset({"sync"})
-    option_keys: ClassVar[frozenset[str]] = frozenset({EVENT_OPTION})
     ge_name: ClassVar[str] = "OptimizeByStreamActivate"
     source: ClassVar[str] = _SOURCE
     rules = MappingProxyType(
@@ -54,10 +53,6 @@ class OptimizeByActivation(Pass):
             ),
         }
     )
-
-    def skip_reason(self, s: Snapshot, ctx: PassContext) -> Text | None:
-        """Notify mode."""
-        return notify_reason(ctx)
 
     def run(self, s: Snapshot, ctx: PassContext) -> Snapshot:
         """Snapshot without the events that activation covers. Status SUCCESS."""

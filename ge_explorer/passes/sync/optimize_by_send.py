@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ge_explorer.errors import ContractError
 from ge_explorer.ids import node
-from ge_explorer.passes.sync.event_table import EVENT_OPTION, SU, EventTable, label, notify_reason, stream_nodes
+from ge_explorer.passes.sync.event_table import SU, EventTable, label, stream_nodes
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Pass, PassContext, Rule
 from ge_explorer.trace.state import Event, Snapshot
@@ -34,7 +34,6 @@ class OptimizeBySend(Pass):
     chapter = "events"
     reads: ClassVar[frozenset[str]] = frozenset({"graph", "streams", "sequence", "sync"})
     writes: ClassVar[frozenset[str]] = frozenset({"sync"})
-    option_keys: ClassVar[frozenset[str]] = frozenset({EVENT_OPTION})
     ge_name: ClassVar[str] = "OptimizeBySendEvents"
     source: ClassVar[str] = _SOURCE
     rules = MappingProxyType(
@@ -48,10 +47,6 @@ class OptimizeBySend(Pass):
             ),
         }
     )
-
-    def skip_reason(self, s: Snapshot, ctx: PassContext) -> Text | None:
-        """Notify mode."""
-        return notify_reason(ctx)
 
     def run(self, s: Snapshot, ctx: PassContext) -> Snapshot:
         """Snapshot without the repeated waits. Status SUCCESS."""

@@ -7,10 +7,10 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from ge_explorer.errors import ContractError
-from ge_explorer.passes.sync.event_table import EVENT_OPTION, SU, EventTable, label, notify_reason, record
+from ge_explorer.passes.sync.event_table import SU, EventTable, label, record
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Pass, PassContext, Rule
-from ge_explorer.trace.state import Event, Snapshot
+from ge_explorer.trace.state import Event, EventKind, Snapshot, SyncPlan
 
 _SOURCE = f"{SU}: RefreshContinuousEvents"
 
@@ -21,7 +21,7 @@ class RenumberEvents(Pass):
 
     Rule: senders by name (byte order), then by graph name; each sender's events in order of insertion.
 
-    GE source: stream_utils.cc (RefreshContinuousEvents), inc/graph_metadef NodeCompareKey, exact.
+    GE source: stream_utils.cc (RefreshContinuousEvents, RefreshContinuousNotifies), inc/graph_metadef NodeCompareKey, exact.
     Example: events 0 z→x, 3 m→n → m→n becomes 0, z→x becomes 1.
     """
 
@@ -33,7 +33,6 @@ class RenumberEvents(Pass):
     chapter = "events"
     reads: ClassVar[frozenset[str]] = frozenset({"graph", "sync"})
     writes: ClassVar[frozenset[str]] = frozenset({"sync"})
-    option_keys: ClassVar[frozenset[str]] = frozenset({EVENT_OPTION})
     ge_name: ClassVar[str] = "RefreshContinuousEvents"
     source: ClassVar[str] = _SOURCE
     rules = MappingProxyType(
@@ -45,27 +44,29 @@ class RenumberEvents(Pass):
         }
     )
 
-    def skip_reason(self, s: Snapshot, ctx: PassContext) -> Text | None:
-        """Notify mode."""
-        return notify_reason(ctx)
-
     def run(self, s: Snapshot, ctx: PassContext) -> Snapshot:
         """Snapshot with ids 0..event_num-1. Status SUCCESS."""
         table = EventTable(self, s, ctx)
-        new_id: dict[int, int] = {}
+        new_id: dict[EventKind, dict[int, int]] = {"event": {}, "notify": {}}
         for sender in table.senders_by_name():
             for e in table.sends_of(sender):
-                new_id.setdefault(e.id, len(new_id))
+                new_id[e.kind].setdefault(e.id, len(new_id[e.kind]))
         events: list[Event] = []
         for e in table.plan.events:
-            now = e if new_id[e.id] == e.id else replace(e, id=new_id[e.id])
+            fresh = new_id[e.kind][e.id]
+            now = e if fresh == e.id else replace(e, id=fresh)
             if now is not e:
                 record(ctx, s, now, label(s, e), label(s, now), "renumber")
             events.append(now)
         ctx.status = "SUCCESS"
-        return s.evolve(sync=replace(table.plan, events=tuple(events), event_num=len(new_id)))
+        plan = replace(
+            table.plan, events=tuple(events), event_num=len(new_id["event"]), notify_num=len(new_id["notify"])
+        )
+        return s.evolve(sync=plan)
 
     def ensures(self, before: Snapshot, after: Snapshot) -> None:
-        """Ids are exactly 0..event_num-1."""
-        if after.sync is not None and {e.id for e in after.sync.events} != set(range(after.sync.event_num)):
-            raise ContractError("event ids have holes after renumbering")
+        """Ids are exactly 0..event_num-1, those of notifies 0..notify_num-1."""
+        sync = after.sync or SyncPlan()
+        for kind, count in (("event", sync.event_num), ("notify", sync.notify_num)):
+            if {e.id for e in sync.events if e.kind == kind} != set(range(count)):
+                raise ContractError(f"{kind} ids have holes after renumbering")

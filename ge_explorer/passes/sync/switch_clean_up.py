@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from ge_explorer.errors import ContractError
-from ge_explorer.passes.sync.event_table import EVENT_OPTION, SA, EventTable, label, notify_reason
+from ge_explorer.passes.sync.event_table import SA, EventTable, label
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Pass, PassContext, Rule
 from ge_explorer.trace.state import Snapshot
@@ -30,7 +30,6 @@ class SwitchCleanUp(Pass):
     chapter = "events"
     reads: ClassVar[frozenset[str]] = frozenset({"graph", "sync"})
     writes: ClassVar[frozenset[str]] = frozenset({"sync"})
-    option_keys: ClassVar[frozenset[str]] = frozenset({EVENT_OPTION})
     ge_name: ClassVar[str] = "OptimizeSyncEvents"
     source: ClassVar[str] = _SOURCE
     rules = MappingProxyType(
@@ -44,10 +43,6 @@ class SwitchCleanUp(Pass):
             ),
         }
     )
-
-    def skip_reason(self, s: Snapshot, ctx: PassContext) -> Text | None:
-        """Notify mode."""
-        return notify_reason(ctx)
 
     def run(self, s: Snapshot, ctx: PassContext) -> Snapshot:
         """Snapshot without events sent by a StreamSwitch. Status SUCCESS."""
