@@ -78,7 +78,7 @@ class Generation:
             stream = e.send_stream if send else e.recv_stream
         attrs = {NOTIFY_ID if notify else EVENT_ID: e.id, "_datadump_original_op_names": []}
         scope = graph.node(i).scope
-        new = self.nodes.add(name, op, scope, stream, attrs, control=(i,) if send else (), front=send)
+        new = self.nodes.add(name, op, scope, stream, attrs, control=(i,) if send else (), after=i if send else None)
         if not send:
             self.nodes.editor.add_control(new, i)
         self.made[new] = e.uid
@@ -87,17 +87,34 @@ class Generation:
 def arrange(graph: Graph, members: list[int]) -> list[int]:
     """Receives directly before the node they guard, sends directly behind the node they follow (ReorderEventNodes).
 
-    Every sync node is taken out and put back, in list order: earlier sends move too, so a second call turns them around.
+    Every sync node is taken out and put back, in list order: earlier sends move too, so a second call turns them around. After
+    the split a sync node may guard or follow another one.
     """
-    following: dict[int, list[int]] = {}
-    preceding: dict[int, list[int]] = {}
-    rest: list[int] = []
+    end = -1
+    after = dict(zip([end, *members], [*members, end], strict=True))
+    before = {b: a for a, b in after.items()}
+
+    def unlink(x: int) -> None:
+        a, b = before[x], after[x]
+        after[a], before[b] = b, a
+
+    def link(a: int, x: int, b: int) -> None:
+        after[a] = before[b] = x
+        before[x], after[x] = a, b
+
     for i in members:
         n = graph.node(i)
-        if n.op not in SYNC_OPS:
-            rest.append(i)
-        elif n.op.startswith("Send"):
-            following.setdefault(n.control_in[0], []).insert(0, i)
-        else:
-            preceding.setdefault(graph.control_out[i][0], []).append(i)
-    return [x for i in rest for x in (*preceding.get(i, ()), i, *following.get(i, ()))]
+        sends = n.op.startswith("Send")
+        near = () if n.op not in SYNC_OPS else n.control_in if sends else graph.control_out[i]
+        if near and near[0] in after:
+            unlink(i)
+            if sends:
+                link(near[0], i, after[near[0]])
+            else:
+                link(before[near[0]], i, near[0])
+    out: list[int] = []
+    x = after[end]
+    while x != end:
+        out.append(x)
+        x = after[x]
+    return out

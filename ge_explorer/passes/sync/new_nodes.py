@@ -18,26 +18,20 @@ GROWN = frozenset({"graph", "order", "sequence", "placement", "clusters", "strea
 
 
 class NewNodes:
-    """Collects added nodes in an editor; ``result`` grows the facets.
-
-    ``front`` mimics AddNodeFront: such nodes stand before the old ones in the list, the latest first.
-    """
+    """Collects added nodes in an editor; ``result`` grows the facets."""
 
     def __init__(self, s: Snapshot) -> None:
         self.s = s
         self.editor = GraphEditor(s.graph)
         self.stream: dict[int, int] = {}
-        self._front: dict[int, list[int]] = {}
 
     def add(
         self, name: str, op: str, scope: int, stream: int, attrs: Mapping[str, Any], *, control: Iterable[int] = (),
-        front: bool = False,
+        after: int | None = None,
     ) -> int:  # fmt: skip
-        """New node with a main stream; returns its id."""
-        i = self.editor.add_node(name, op, control=control, attrs=attrs, scope=scope)
+        """New node with a main stream, at the end of the node list or right behind ``after``; returns its id."""
+        i = self.editor.add_node(name, op, control=control, attrs=attrs, scope=scope, after=after)
         self.stream[i] = stream
-        if front:
-            self._front.setdefault(scope, []).insert(0, i)
         return i
 
     def result(
@@ -52,9 +46,7 @@ class NewNodes:
         graph = self.editor.freeze()
         lists: dict[int, list[int]] = {}
         for scope in (x for x in graph.scopes if x is not None):
-            head = self._front.get(scope.id, [])
-            taken = set(head)
-            members = [*head, *(i for i in scope.nodes if i not in taken)]
+            members = list(scope.nodes)
             lists[scope.id] = arrange(graph, members) if arrange is not None else members
         graph = graph.with_scope_order(lists)
         sequence = tuple(graph.walk())

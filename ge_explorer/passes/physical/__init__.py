@@ -1,0 +1,1 @@
+"""Passes after the events: how many tasks every node makes, and how logical streams become physical ones."""
