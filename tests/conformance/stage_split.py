@@ -87,7 +87,7 @@ def insert_and_split(case: Case, report: Report) -> None:
     """Events, then the split; the state between them is compared as well."""
     passes = [p() for p in (*CHAIN, *REST)]
     tasks = GivenTasks(case.raw.get("tasks", {}), case.context)
-    trace = run_case(state_of(case), STATED, [*passes, tasks, *(p() for p in PHYSICAL)])
+    trace = run_case(main_streams(state_of(case)), STATED, [*passes, tasks, *(p() for p in PHYSICAL)])
     middle = case.expect.get("steps", {}).get(WHOLE)
     if middle is not None and not failed_before_split(trace):
         compare_final(trace.step("attached-resources").after, middle, report)
@@ -95,6 +95,14 @@ def insert_and_split(case: Case, report: Report) -> None:
         return
     compare_final(trace.final, case.expect, report)
     compare_split(case, trace.final, report)
+
+
+def main_streams(state: Snapshot) -> Snapshot:
+    """The case gives the number of all streams; those that are only attached are not main streams."""
+    streams = state.streams
+    assert streams is not None
+    beside = {x for ids in streams.attached.values() for x in ids if x >= 0} - set(streams.node.tolist())
+    return state.evolve(streams=replace(streams, main_count=streams.next_stream - len(beside)))
 
 
 def failed_before_split(trace: Trace) -> bool:
@@ -186,6 +194,10 @@ def parts_given(case: Case, state: Snapshot) -> Snapshot:
     count = max([count - 1, *heads.values(), *streams.node.tolist()]) + 1
     logic = [int(context.get("logic_of_stream", {}).get(str(i), i)) for i in range(count)]
     active = {n.id: tuple(n.attrs["active_stream_list"]) for n in state.graph if "active_stream_list" in n.attrs}
+    listed = [x for n in state.graph for x in n.attrs.get("active_stream_list", ())]
+    parts: dict[int, tuple[int, ...]] = {}
+    for part, x in ((i, x) for i, x in enumerate(logic) if x != i):
+        parts[x] = (*parts.get(x, ()), part)
     plan = replace(state.sync or SyncPlan(), active_streams=MappingProxyType(active))
     physical = PhysicalStreams(
         int_array(streams.node.tolist()), tuple(logic), (0,) * count, heads=MappingProxyType(heads), sync=plan
@@ -251,7 +263,8 @@ def heads_after_split(case: Case, report: Report) -> None:
         for n in case.context["first_active_node"].values()
     }
     state = parts_given(case, graph_state.evolve(graph=graph_state.graph.with_attrs(heads)))
-    trace = run_case(state, (*STATED, "physical", "graph"), [UpdateActivation()])
+    state = state.evolve(tasks=TaskTable(MappingProxyType({}), 1024))
+    trace = run_case(state, (*STATED, "physical", "tasks"), [UpdateActivation()])
     if not compare_failure(case, trace, report):
         compare_split(case, trace.final, report)
 

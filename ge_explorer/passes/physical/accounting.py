@@ -61,7 +61,8 @@ def all_entries(
 ) -> dict[int, dict[int, int]]:  # fmt: skip
     """Node -> stream -> queue entries, in traversal order.
 
-    A StreamActive is counted anew: one activation for every part that each stream it starts may be split into.
+    A StreamActive that declares no number is counted anew: one activation for every part that each stream it starts may be
+    split into.
     """
     info = {i: node_entries(graph.node(i), main[i], attached.get(i, ()), tasks.get(i, ())) for i in sequence}
     total: dict[int, int] = {}
@@ -69,6 +70,6 @@ def all_entries(
         for stream, count in per_stream.items():
             total[stream] = total.get(stream, 0) + count
     for i in sequence:
-        if graph.node(i).op == "StreamActive" and info[i]:
+        if graph.node(i).op == "StreamActive" and info[i] and not assigned(graph.node(i), attached=False):
             info[i][main[i]] = sum(-(-total.get(x, 0) // limit) for x in active.get(i, ()))
     return info

@@ -129,7 +129,7 @@ class _Split:
             self._split_before(i, logical, tasks, label_, beside)
         now = self.current.get(logical, logical)
         if logical in self.parts:
-            self._move(i, logical, now, beside)
+            self._move(i, logical, now, beside, "split" if i in self.heads else "after-split")
         self._rewrite_tasks(i, logical, now)
         self.previous[logical] = i
 
@@ -141,6 +141,7 @@ class _Split:
 
     def _split_before(self, i: int, logical: int, tasks: int, label_: str, beside: bool) -> None:
         part = len(self.logic_of)
+        self.logic_of.append(logical)
         names = self.s.graph.unique_names
         full = self.count[logical]
         self.count[logical] = tasks
@@ -148,11 +149,8 @@ class _Split:
         if label_:
             group = self.together[label_]
             for g in group:
-                old = self.main[g]
-                self.main[g] = part
                 self.count[logical] += tasks
-                if g != i:
-                    self.ctx.decide(node(g), "physical stream", old, part, "group", [node(i)])
+                self._move(g, logical, part, beside, "group")
             dst = group[0]
             members = self.members[logical]
             place = members.index(dst) if dst in members else 0
@@ -164,7 +162,6 @@ class _Split:
             src = members[place - 1]
         old_part = self.current.get(logical, logical)
         self.current[logical] = part
-        self.logic_of.append(logical)
         self.parts.setdefault(logical, []).append(part)
         self.heads[i] = part
         note = Text(f"{full} + {RESERVE} > {self.limit}", f"{full} + {RESERVE} > {self.limit}")
@@ -180,15 +177,14 @@ class _Split:
         self.made.append(e)
         record(self.ctx, self.s, e, None, label(self.s, e), "split", [stream(old), stream(new)])
 
-    def _move(self, i: int, logical: int, now: int, beside: bool) -> None:
-        if not beside:
-            if self.main[i] != now:
-                self.ctx.decide(
-                    node(i), "physical stream", self.main[i], now, "split" if i in self.heads else "after-split"
-                )
+    def _move(self, i: int, logical: int, now: int, beside: bool, rule: str) -> None:
+        """Put a node on part ``now``, with its main stream or with the attached one that belongs to ``logical``."""
+        if beside:
+            ids = self.attached.get(i, [])
+            self.attached[i] = [now if x >= 0 and self.logic_of[x] == logical else x for x in ids]
+        elif self.main[i] != now:
+            self.ctx.decide(node(i), "physical stream", self.main[i], now, rule)
             self.main[i] = now
-        else:
-            self.attached[i] = [now if x == logical else x for x in self.attached.get(i, [])]
 
     def _rewrite_tasks(self, i: int, logical: int, now: int) -> None:
         """Task definitions carry stream ids of their own (RefreshTaskDefStreamId)."""

@@ -122,7 +122,7 @@ class _Update:
                 if x >= self.logical:
                     raise failed("a node starts a stream that does not exist", f"node {graph.unique_names[i]}", x)
                 parts = self.physical.parts.get(x, ())
-                more += [p for p in parts if graph.node(first[p]).scope == graph.node(i).scope]
+                more += [p for p in parts if p in first and graph.node(first[p]).scope == graph.node(i).scope]
             if more:
                 self.active[i] = (*started, *more)
                 self.ctx.decide(node(i), "active_stream_list", started, self.active[i], "parts", map(stream, more))
@@ -152,7 +152,7 @@ class _Update:
             head = next(
                 (j for j in reversed(graph.scope(n.scope).nodes) if graph.node(j).attrs.get(FIRST_ACTIVE) is True), -1
             )
-            if head < 0 or part in self.activated:
+            if head < 0 or any(part in started for started in self.active.values()):
                 continue
             self.activated.add(part)
             if part == self.main[head]:

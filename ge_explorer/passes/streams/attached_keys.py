@@ -93,7 +93,8 @@ def _newer(
         for k, r in enumerate(rows)
         if r.get(_REQUIRED) is True and (kind == "stream" or _KIND.get(r.get(_TYPE)) == kind)  # type: ignore[arg-type]
     ]
-    if kind == "notify" and mine and any(_KEY not in r for r in rows) and len(rows) > 1:
+    bare = [k for k, r in enumerate(rows) if _KEY not in r]
+    if kind == "notify" and any(b != k for k, _ in mine for b in bare):
         # GE reads the reuse key of every entry back and stops at one that has none (recorded).
         raise _bad(n, _KEY, None, "a reuse key (an empty one will do) in every entry beside a notify")
     for k, r in mine:

@@ -55,7 +55,7 @@ class ActivateByLabel(Pass):
         assert s.sequence is not None
         of = s.streams.node.tolist()
         nodes = [graph.node(i) for i in s.sequence if not graph.root.dynamic or graph.node(i).scope == 0]
-        labels: dict[str, set[int]] = {}
+        labels = {k: set(v) for k, v in sync.label_streams.items()}
         for n in nodes:
             text = str(n.attrs.get(STREAM_LABEL, ""))
             if text and of[n.id] != NO_STREAM:
