@@ -48,6 +48,7 @@ class Loader(Protocol):
 LOADERS: Registry[Loader] = Registry(
     "loader",
     {
+        "ge-proto": "ge_explorer.loaders.ge_proto:GE_PROTO",
         "onnx": "ge_explorer.loaders.onnx_model:ONNX",
         "onnx-text": "ge_explorer.loaders.onnx_text:ONNX_TEXT",
     },
