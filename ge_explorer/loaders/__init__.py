@@ -49,6 +49,8 @@ LOADERS: Registry[Loader] = Registry(
     "loader",
     {
         "ge-proto": "ge_explorer.loaders.ge_proto:GE_PROTO",
+        "ge-onnx": "ge_explorer.loaders.ge_onnx:GE_ONNX",
+        "ge-readable": "ge_explorer.loaders.ge_readable:GE_READABLE",
         "onnx": "ge_explorer.loaders.onnx_model:ONNX",
         "onnx-text": "ge_explorer.loaders.onnx_text:ONNX_TEXT",
     },
