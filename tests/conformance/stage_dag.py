@@ -10,7 +10,7 @@ from conformance.registry import Case, Report, Unsupported, handles
 from ge_explorer.errors import PassFailed
 from ge_explorer.graph.model import Graph
 from ge_explorer.passes.streams.dag.adapter import from_scope
-from ge_explorer.passes.streams.dag.allocator import by_path_cover, merge_units
+from ge_explorer.passes.streams.dag.allocator import by_path_cover, merge_paths
 from ge_explorer.passes.streams.dag.mode import KEY, mode_text, parse_mode
 from ge_explorer.passes.streams.dag.model import UNKNOWN_TIME, Dag, DagNode
 from ge_explorer.passes.streams.dag.path_cover import match_successors, routes
@@ -109,7 +109,7 @@ def merge(case: Case, report: Report) -> None:
     paths = [tuple(r) for r in case.call["routes"]]
     try:
         options = MergeOptions(**{k: v for k, v in given.items() if k in MODELLED})
-        mapping = merge_units(dag, rest, paths, given["strategy"], options).mapping
+        mapping = merge_paths(dag, rest, paths, given["strategy"], options).mapping
     except MergeError:
         report.equal("status", "failed", expect["status"])
         return
