@@ -188,7 +188,8 @@ class StaticLoad:
             if new:
                 device_ids = [s.rt_stream_id for s in new]
                 text = Text(
-                    f"stream {main} gets {len(new)} follow streams for its collectives (device {streams_word(device_ids)}), bound as ordinary",
+                    f"stream {main} gets {len(new)} follow streams for its collectives, bound as ordinary "
+                    f"(device {streams_word(device_ids)})",
                     f"流 {main} 的通信算子获得 {len(new)} 条从流（设备流 {span(device_ids)}），绑定为普通流",
                 )
                 self.steps.append(
