@@ -84,8 +84,7 @@ class State:
 
     def block_size(self, size: int) -> int:
         """Size class of a request."""
-        need = aligned(size)
-        return aligned(class_of(size, self.classes)) if self.strategy.use_range else need
+        return class_of(size, self.classes) if self.strategy.use_range else aligned(size)
 
     def reusable_op(self, op: Op) -> bool:
         """False for operators named in OP_NO_REUSE_MEM, by name or type."""

@@ -194,14 +194,15 @@ def may_follow(ctx: Context, strategy: Strategy, x: Block, y: Block) -> bool:
 def crosses(p: Block, c: Block, k: int) -> bool:
     """Does buffer ``k`` of ``c`` (with the references that directly follow it) meet a buffer of ``p``?"""
     e = c.entries[k]
-    if e.end < p.start or e.start > p.tail_entry.end:
-        return False
-    run = [e]
+    apart = e.end < p.start or e.start > p.tail_entry.end
+    if not apart and any(overlaps(y, e) for y in p.entries):
+        return True
     for x in c.entries[k + 1 :]:
         if not x.ref:
             break
-        run.append(x)
-    return any(overlaps(y, x) for x in run for y in p.entries)
+        if any(overlaps(y, x) for y in p.entries):
+            return True
+    return False
 
 
 def overlaps(a: Entry, b: Entry) -> bool:
