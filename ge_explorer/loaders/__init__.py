@@ -55,6 +55,7 @@ LOADERS: Registry[Loader] = Registry(
         "torchair-fx": "ge_explorer.loaders.torchair_fx:FX_TEXT",
         "torchair-pbtxt": "ge_explorer.loaders.torchair_pbtxt:TORCHAIR_PBTXT",
         "torchair-py": "ge_explorer.loaders.torchair_py:TORCHAIR_PY",
+        "ge-log": "ge_explorer.loaders.plog:PLOG",
         "onnx": "ge_explorer.loaders.onnx_model:ONNX",
         "onnx-text": "ge_explorer.loaders.onnx_text:ONNX_TEXT",
     },
