@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
 from types import MappingProxyType
 from typing import ClassVar
 
 from ge_explorer.device.engines import ENGINES_OPTION, Engine, engine_table
 from ge_explorer.errors import ContractError, PassFailed, did_you_mean
+from ge_explorer.graph.model import Node
 from ge_explorer.ids import node
 from ge_explorer.ids import stream as stream_ref
 from ge_explorer.issue import Issue
 from ge_explorer.passes.dynamic.chain import DSA
 from ge_explorer.passes.dynamic.enable import ENABLE, off_reason
+from ge_explorer.passes.dynamic.engine_sort import device_order, intended_order
 from ge_explorer.passes.dynamic.scopes import MAIN_STREAM, common_streams, dynamic_nodes, forced_main
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Pass, PassContext, Rule
@@ -23,8 +24,6 @@ from ge_explorer.trace.state import NO_STREAM, DynamicState, Snapshot, int_array
 _SOURCE = f"{DSA}: DynamicStreamAllocator::RefreshContinuousStreams"
 _PER_GRAPH = f"{DSA}: DynamicStreamAllocator::RefreshStreamsForGraph"
 UNSTABLE_SORT = "GX330"
-_SAFE_SIZE = 2
-"""Up to two engines a map built with GE's comparator comes out right even when the comparator contradicts itself."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +36,7 @@ class RefreshByEnginePriority(Pass):
     3. Nodes without a stream, nodes that own subgraphs, inputs, constants, variables and NetOutput go to stream 0.
     4. At least one stream is counted.
 
-    GE source: dynamic_stream_allocator.cc, exact for the order GE means. Its comparator calls two engines smaller than each other
-    when the cheaper one comes later in the alphabet; with three engines or more the map may then lose one or number them
-    otherwise, and the compile may fail (GX330).
+    GE source: dynamic_stream_allocator.cc, exact for the order GE means; where its code ends in another one, see GX330.
     Example: HCCL 0, AI Core 1, label a 2 → AI Core 0, HCCL 1, a 2.
     """
 
@@ -96,7 +93,9 @@ class RefreshByEnginePriority(Pass):
         for e, old in sorted(state.engines.items()):
             if old not in used:
                 ctx.decide(stream_ref(old), "engine", e, None, "no-node-left")
-        self._warn(ctx, kept)
+        unstable = _unstable(kept)
+        if unstable is not None:
+            ctx.report(unstable)
         new_of: dict[int, tuple[int, str, Text]] = {}
         for k, engine in enumerate(kept):
             note = Text(f"{engine.id}, cost {engine.cost}", f"{engine.id}，开销 {engine.cost}")
@@ -107,14 +106,16 @@ class RefreshByEnginePriority(Pass):
         for i in nodes:
             n = graph.node(i)
             why: Text | None = None
-            if now[i] == NO_STREAM:
+            if now[i] == NO_STREAM or not new_of:
                 after[i], rule = MAIN_STREAM, "no-stream"
             elif n.subgraphs:
                 after[i], rule = MAIN_STREAM, "control-flow"
             elif forced_main(n):
                 after[i], rule = MAIN_STREAM, "forced-main"
-            else:
+            elif now[i] in new_of:
                 after[i], rule, why = new_of[now[i]]
+            else:
+                raise _unknown_stream(n, now[i])
             ctx.decide(node(i), "stream", now[i], after[i], rule, (stream_ref(after[i]),), why)
         count = max(len(new_of), 1)
         ctx.status = "SUCCESS"
@@ -134,41 +135,41 @@ class RefreshByEnginePriority(Pass):
             if not 0 <= after.streams.node[i] < after.streams.main_count:
                 raise ContractError("node without a counted stream", where=after.graph.node(i).name)
 
-    @staticmethod
-    def _warn(ctx: PassContext, engines: list[Engine]) -> None:
-        """GX330 when GE's comparator contradicts itself on these engines and they are too many to come out right."""
-        pairs = contradictions(engines)
-        if len(engines) <= _SAFE_SIZE or not pairs:
-            return
-        a, b = (e.id for e in pairs[0])
-        names = ", ".join(e.id for e in engines)
-        ctx.report(
-            Issue(
-                UNSTABLE_SORT, "warning",
-                Text(
-                    f"GE sorts the {len(engines)} engines of this graph ({names}) with a comparator that is no order: {a} is "
-                    f"cheaper than {b} but comes later in the alphabet. A device may lose one of them and fail to compile, or "
-                    "number streams otherwise; shown here is the order GE means.",
-                    f"该图有 {len(engines)} 个占流引擎（{names}），GE 的排序比较器自相矛盾：{a} 开销低于 {b}，"
-                    "但字母序在后。设备上可能丢失引擎而编译失败，或编号不同；此处显示 GE 的本意顺序。",
-                ),
-                tuple(stream_ref(k) for k in range(len(engines))),
-                Text(
-                    "Use fewer engines on streams of their own, or join some with a stream label.",
-                    "减少独占流的引擎，或用流标签合并其中几个。",
-                ),
-                _SOURCE,
-            )
-        )  # fmt: skip
+
+def _unstable(meant: list[Engine]) -> Issue | None:
+    """GX330 when GE's own sort does not come out in the order it means."""
+    real = device_order(meant)
+    if real == meant:
+        return None
+    lost = [e.id for e in meant if e not in real]
+    names, became = (", ".join(e.id for e in row) for row in (meant, real))
+    if lost:
+        gone = ", ".join(lost)
+        en = f"loses {gone}, and the compile fails if a node still runs there"
+        zh = f"丢失 {gone}，若仍有节点在其流上则编译失败"
+    else:
+        en, zh = f"numbers them {became}", f"编号顺序变为 {became}"
+    return Issue(
+        UNSTABLE_SORT, "warning",
+        Text(
+            f"GE sorts the {len(meant)} engines of this graph by a comparator that contradicts itself. Built with gcc it {en}. "
+            f"Shown here is the order it means: {names}.",
+            f"GE 对该图 {len(meant)} 个引擎排序的比较器自相矛盾：用 gcc 构建时会{zh}。此处显示其本意顺序：{names}。",
+        ),
+        tuple(stream_ref(k) for k in range(len(meant))),
+        Text(
+            "Have fewer engines with a stream of their own, or put all nodes of one on a stream label.",
+            "减少独占流的引擎，或把某个引擎的全部节点放到流标签上。",
+        ),
+        _SOURCE,
+    )  # fmt: skip
 
 
-def contradictions(engines: list[Engine]) -> list[tuple[Engine, Engine]]:
-    """Pairs (cheaper, dearer) where the cheaper engine comes later in the alphabet: each counts as smaller than the other."""
-    out = []
-    for a, b in combinations(sorted(engines, key=lambda e: (e.cost, e.id)), 2):
-        if a.cost < b.cost and b.id < a.id:
-            out.append((a, b))
-    return out
+def _unknown_stream(n: Node, stream: int) -> PassFailed:
+    return PassFailed(
+        f"stream {stream} belongs to no engine and no label", code="E19999", ge_status="PARAM_INVALID", inner_status="FAILED",
+        where=f"node {n.name}", got=stream, todo="Switch the assigning passes and dynamic-node-update on again.",
+    )  # fmt: skip
 
 
 def _sorted_engines(ids: list[str], table: Mapping[str, Engine]) -> list[Engine]:
@@ -178,4 +179,4 @@ def _sorted_engines(ids: list[str], table: Mapping[str, Engine]) -> list[Engine]
                 f"engine {e!r} is not in the engine table", ge_status="PARAM_INVALID", inner_status="INTERNAL_ERROR",
                 todo=did_you_mean(e, table),
             )  # fmt: skip
-    return sorted((table[e] for e in ids), key=lambda e: (e.cost, e.id))
+    return intended_order(table[e] for e in ids)
