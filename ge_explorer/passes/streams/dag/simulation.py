@@ -102,13 +102,18 @@ def sort_ready(nodes: SimulationNodes, heads: Iterable[int]) -> list[int]:
     return sorted(heads, key=cmp_to_key(order))
 
 
-def start_head(nodes: SimulationNodes, run: Simulation, heads: Sequence[int]) -> None:
-    """Start the first ready node, only that one."""
-    if heads:
-        i = heads[0]
-        run.queues[run.streams[i]].popleft()
-        run.busy.add(run.streams[i])
-        heapq.heappush(run.running, RunningNode(run.now + nodes.time[i], nodes.position[i], i))
+def start_head(nodes: SimulationNodes, run: Simulation, heads: Sequence[int]) -> bool:
+    """Start the first ready node, only that one; False when it is not at the head of its stream's queue."""
+    if not heads:
+        return True
+    i = heads[0]
+    queue = run.queues.get(run.streams[i])
+    if not queue or queue[0] != i:
+        return False
+    queue.popleft()
+    run.busy.add(run.streams[i])
+    heapq.heappush(run.running, RunningNode(run.now + nodes.time[i], nodes.position[i], i))
+    return True
 
 
 def finish_next(run: Simulation) -> None:
@@ -123,8 +128,7 @@ def finish_next(run: Simulation) -> None:
 
 def run_step(nodes: SimulationNodes, run: Simulation) -> bool:
     """Start one node, then finish the next; False when nothing runs."""
-    start_head(nodes, run, ready_heads(nodes, run))
-    if not run.running:
+    if not start_head(nodes, run, ready_heads(nodes, run)) or not run.running:
         return False
     finish_next(run)
     return True
