@@ -208,7 +208,7 @@ def _actives(s: Snapshot, nodes: list[_Item], active: Mapping[int, tuple[int, ..
         colour, font = (',color="blue"', ',fontcolor="blue"') if switch else ("", "")
         if i.node not in active:
             continue
-        name = _quoted(s.graph.node(i.node).name)
+        name = _quoted(s.graph.node(i.node).name).replace("&", "&amp;")
         lines.append(f'AN{i.at}[label="{name}(id: {_topo_id(s, i)},stream: {i.stream})"];')
         for k in active[i.node]:
             lines.append(f'AS{k}[label="Stream{k}"{font}];')
