@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -181,3 +182,34 @@ def test_export_command(tmp_path: Path) -> None:
     target = tmp_path / "page.streams.dot"
     assert main(["export", "fork_join", "-o", str(target)]) == 0
     assert edges(target.read_text()) == [("A", "B1", "Event0"), ("B2", "D", "Event1")]
+
+
+def recorded_orders() -> list[tuple[str, list[tuple[str, int]], list[tuple[str, str, str]]]]:
+    """(case, final node list with streams, events) where GE was recorded inserting plain events into one graph."""
+    path = Path(__file__).parents[1] / "conformance" / "cases" / "oracle_sync.json"
+    out = []
+    for case in json.loads(path.read_text(encoding="utf-8")):
+        said = case["expect"]
+        found = said["steps"].get("RefreshContinuousEvents", {}).get("event_list", [])
+        if said["status"] != "success" or len(said["node_order"]) != 1 or said["notify_count"]:
+            continue
+        if found and len(found) == said["event_count"] and not said.get("attached_streams"):
+            order = [(n, k) for n, k in next(iter(said["node_order"].values()))]
+            out.append((case["id"], order, sorted((a, b, f"Event{i}") for i, a, b in found)))
+    return out
+
+
+def test_recorded_node_lists_fold_back_to_ges_events() -> None:
+    """From GE's own final lists: the picture shows the recorded events, and is the same before Send and Recv are made."""
+    cases = recorded_orders()
+    assert len(cases) > 100
+    for case, order, expected in cases:
+        kinds = [re.search(r"_(Send|Recv)_\d", n) for n, _ in order]
+        made = graph(*((n, k[1] if k else "Relu") for (n, _), k in zip(order, kinds, strict=True)))
+        text = build_ge_dot(snapshot(made, [k for _, k in order]))
+        assert sorted(edges(text)) == expected, case
+        plain = [x for x, k in zip(order, kinds, strict=True) if not k]
+        at, on = {n: i for i, (n, _) in enumerate(plain)}, dict(plain)
+        events = tuple(Event(u, int(e[5:]), at[a], at[b], on[a], on[b]) for u, (a, b, e) in enumerate(expected))
+        unmade = snapshot(graph(*((n, "Relu") for n, _ in plain)), [k for _, k in plain], sync=SyncPlan(events=events))
+        assert sorted(build_ge_dot(unmade).splitlines()) == sorted(text.splitlines()), case
