@@ -12,14 +12,22 @@ def arguments(p: argparse.ArgumentParser) -> None:
     """Register arguments."""
     shared.source(p)
     p.add_argument(
-        "-o", "--output", required=True, metavar="page.html", help="file to write (.dot: Graphviz text instead)"
+        "-o",
+        "--output",
+        required=True,
+        metavar="page.html",
+        help="file to write (.dot: Graphviz text instead; .streams.dot: GE's own stream graph)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the page."""
     session, target = shared.open_source(args), Path(args.output)
-    if target.suffix == ".dot":
+    if target.name.endswith(".streams.dot"):
+        from ge_explorer.views import ge_stream_dot
+
+        target.write_text(ge_stream_dot.export_text(session.trace.final), encoding="utf-8")
+    elif target.suffix == ".dot":
         from ge_explorer.views import dot
 
         drawn = dot.build(session.trace.final, session.identities, len(session.trace) - 1)

@@ -26,7 +26,8 @@ class Chip:
     """One SoC. ``aic``/``aiv`` cores, ``mhz`` cube clock, ``l2_mib`` L2 size, rates in bytes per cycle and core.
 
     ``memory_gb`` None: the ini does not say. ``split`` True: cube and vector cores are separate resources; False: vector
-    work runs on the AI Cores themselves. ``streams`` is the documented limit, ``streams_code`` what the runtime's code has.
+    work runs on the AI Cores themselves. ``streams`` is the documented limit, ``streams_code`` what the runtime's code has;
+    ``events`` and ``notifies`` are documented limits (None: none is stated for the chip).
     """
 
     name: str
@@ -43,6 +44,8 @@ class Chip:
     streams: int = 1984
     streams_code: int | None = None
     notes: tuple[Text, ...] = field(default=())
+    events: int | None = None
+    notifies: int | None = None
 
     @property
     def fp16_flops(self) -> Quantity:
@@ -86,24 +89,25 @@ _SPLIT_ASSUMED = Text(
 
 
 def _a2(name: str, aic: int, mhz: int, memory: int | None, l2: int = 192) -> Chip:
-    return Chip(name, "A2", aic, 2 * aic, 6, mhz, l2, 32, 110, memory, streams_code=2038)
+    return Chip(name, "A2", aic, 2 * aic, 6, mhz, l2, 32, 110, memory, streams_code=2038, events=65536, notifies=8192)
 
 
 def _a3(name: str, aic: int, mhz: int, memory: int | None, l2: int = 192) -> Chip:
-    return Chip(name, "A3", aic, 2 * aic, 6, mhz, l2, 32, 110, memory, streams_code=2038, notes=(_DIE,))
+    notes = (_DIE,)
+    return Chip(name, "A3", aic, 2 * aic, 6, mhz, l2, 32, 110, memory, True, 1984, 2038, notes, 65536, 8192)
 
 
 def _950(name: str, aic: int, aicpu: int, mhz: int, memory: int | None, l2: int, ddr: int) -> Chip:
     notes = () if memory is not None else (_MEMORY_VARIES,)
-    return Chip(name, "950", aic, 2 * aic, aicpu, mhz, l2, ddr, 100, memory, notes=notes)
+    return Chip(name, "950", aic, 2 * aic, aicpu, mhz, l2, ddr, 100, memory, notes=notes, events=65536, notifies=65535)
 
 
 def _310p(name: str, aic: int, aiv: int, aicpu: int, mhz: int) -> Chip:
-    return Chip(name, "310P", aic, aiv, aicpu, mhz, 16, 17, 114, 24, False, 1024, 992, (_VECTOR_ON_AIC,))
+    return Chip(name, "310P", aic, aiv, aicpu, mhz, 16, 17, 114, 24, False, 1024, 992, (_VECTOR_ON_AIC,), 1023, 1024)
 
 
 def _910(name: str, aic: int, aicpu: int, mhz: int) -> Chip:
-    return Chip(name, "910", aic, 0, aicpu, mhz, 32, 32, 110, None, False, 2048, 2016, (_OLD_910,))
+    return Chip(name, "910", aic, 0, aicpu, mhz, 32, 32, 110, None, False, 2048, 2016, (_OLD_910,), 65535, 1024)
 
 
 _ROWS: tuple[Chip, ...] = (
@@ -144,8 +148,8 @@ _ROWS: tuple[Chip, ...] = (
     _310p("Ascend310P3", 8, 7, 7, 1060),
     _310p("Ascend310P5", 8, 7, 8, 800),
     _310p("Ascend310P7", 8, 7, 8, 550),
-    Chip("Ascend310B1", "310B", 1, 1, 4, 1224, 4, 17, 256, 32, True, 512, 480, (_SPLIT_ASSUMED,)),
-    Chip("Ascend310B4", "310B", 1, 1, 4, 500, 4, 8, 256, None, True, 512, 480, (_SPLIT_ASSUMED,)),
+    Chip("Ascend310B1", "310B", 1, 1, 4, 1224, 4, 17, 256, 32, True, 512, 480, (_SPLIT_ASSUMED,), 65536, 2048),
+    Chip("Ascend310B4", "310B", 1, 1, 4, 500, 4, 8, 256, None, True, 512, 480, (_SPLIT_ASSUMED,), 65536, 2048),
     _910("Ascend910A", 32, 4, 1000),
     _910("Ascend910ProA", 32, 4, 1100),
     _910("Ascend910PremiumA", 32, 4, 1220),

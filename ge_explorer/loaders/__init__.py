@@ -48,6 +48,14 @@ class Loader(Protocol):
 LOADERS: Registry[Loader] = Registry(
     "loader",
     {
+        "om": "ge_explorer.loaders.om:OM",
+        "ge-proto": "ge_explorer.loaders.ge_proto:GE_PROTO",
+        "ge-onnx": "ge_explorer.loaders.ge_onnx:GE_ONNX",
+        "ge-readable": "ge_explorer.loaders.ge_readable:GE_READABLE",
+        "torchair-fx": "ge_explorer.loaders.torchair_fx:FX_TEXT",
+        "torchair-pbtxt": "ge_explorer.loaders.torchair_pbtxt:TORCHAIR_PBTXT",
+        "torchair-py": "ge_explorer.loaders.torchair_py:TORCHAIR_PY",
+        "ge-log": "ge_explorer.loaders.plog:PLOG",
         "onnx": "ge_explorer.loaders.onnx_model:ONNX",
         "onnx-text": "ge_explorer.loaders.onnx_text:ONNX_TEXT",
     },

@@ -9,6 +9,7 @@ from typing import Any
 
 from ge_explorer.graph.model import Graph
 from ge_explorer.issue import Issue
+from ge_explorer.loaders.ge_recorded import Recorded
 from ge_explorer.text import Text
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
@@ -42,7 +43,11 @@ class LoadReport:
 
 @dataclass(frozen=True, eq=False)
 class LoadResult:
-    """The graph and the report about it."""
+    """The graph and the report about it.
+
+    ``recorded`` is what a compiler dump or log says beyond the graph (streams, events, offsets; see ``Recorded``).
+    """
 
     graph: Graph
     report: LoadReport
+    recorded: Recorded | None = None

@@ -65,8 +65,6 @@ def read_source(path: Path, limit: int = SIZE_LIMIT) -> Source:
 
 
 _MAGIC: tuple[tuple[bytes, str, str], ...] = (
-    (b"IMOD", "a compiled offline model (.om)", "Dump its graph with atc --mode=1, or load the ONNX file it was built from."),
-    (b"PICO", "a compiled offline model for a small device (.om)", "Load the ONNX file it was built from."),
     (b"PK\x03\x04", "a zip archive (PyTorch saves .pt and .pth this way)", "Unpack it, or export the model to ONNX."),
     (b"PK\x05\x06", "an empty zip archive", "Export the model to ONNX."),
     (b"\x1f\x8b", "a gzip archive", "Unpack it first."),

@@ -1,23 +1,25 @@
-"""Automatic multi-stream: path cover, mergers, the pass and its adapter. Profiling files and GE's repair step are not modelled."""
+"""Automatic multi-stream: path cover, mergers, the pass, and a whole compile. See also stage_dag_solver and stage_dag_profile."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from copy import deepcopy
+from dataclasses import fields, replace
 from typing import Any
 
 from conformance.build import build_snapshot, run_case
 from conformance.registry import Case, Report, Unsupported, handles
+from conformance.stage_dag_profile import profiling_options
 from ge_explorer.errors import PassFailed
-from ge_explorer.graph.model import Graph
-from ge_explorer.passes.streams.dag.adapter import from_scope
-from ge_explorer.passes.streams.dag.allocator import by_path_cover, merge_units
+from ge_explorer.passes.streams.dag.allocator import by_path_cover, default_options, merge_paths
 from ge_explorer.passes.streams.dag.mode import KEY, mode_text, parse_mode
 from ge_explorer.passes.streams.dag.model import UNKNOWN_TIME, Dag, DagNode
 from ge_explorer.passes.streams.dag.path_cover import match_successors, routes
+from ge_explorer.passes.streams.dag.profiling import float32
 from ge_explorer.passes.streams.dag.residual import Residual
 from ge_explorer.passes.streams.dag.units import MergeError, MergeOptions
 from ge_explorer.passes.streams.mini_dag import MiniDag
-from ge_explorer.trace.state import Snapshot, StreamAssignment
+from ge_explorer.pipelines import static
+from ge_explorer.trace.state import Options
 
 
 def dag_of(case: Case) -> Dag:
@@ -30,7 +32,7 @@ def dag_of(case: Case) -> Dag:
             DagNode(
                 n["name"],
                 n.get("attrs", {}).get("serial_flag", ""),
-                float(cost.get("execution_time", UNKNOWN_TIME)),
+                float32(cost.get("execution_time", UNKNOWN_TIME)),
                 int(cost.get("cube_block_num", 0)),
                 int(cost.get("vec_block_num", 0)),
                 i,
@@ -79,26 +81,13 @@ def by_cover(case: Case, report: Report) -> None:
             report.equal(key, value, want)
 
 
-MODELLED = {
-    "physical_stream_limit",
-    "window_width",
-    "candidate_limit",
-    "low_conflict_limit",
-    "light_stream_limit",
-    "main_stream",
-}
-NO_EFFECT = {"strategy", "resim_candidate_limit", "repair_moves"}
-"""``resim_candidate_limit``: GE's second look never changes the choice (streams.md 12.5)."""
-
-
 @handles("StreamMerger::Merge", "WeightedStreamMerger::Merge")
 def merge(case: Case, report: Report) -> None:
     """Routes given by hand onto streams: status, size and range of the mapping."""
-    given = case.call["merge_options"]
+    given = dict(case.call["merge_options"])
+    strategy = given.pop("strategy")
     expect = case.expect
-    if given.get("repair_moves", 0) != 0:
-        raise Unsupported("repair moves")
-    unknown = given.keys() - MODELLED - NO_EFFECT
+    unknown = given.keys() - {f.name for f in fields(MergeOptions)}
     if unknown:
         raise Unsupported(f"merge option {sorted(unknown)[0]}")
     dag = dag_of(case)
@@ -108,12 +97,14 @@ def merge(case: Case, report: Report) -> None:
     rest = Residual(tuple(range(len(dag.nodes))), tuple(map(tuple, succ)), {}, ())
     paths = [tuple(r) for r in case.call["routes"]]
     try:
-        options = MergeOptions(**{k: v for k, v in given.items() if k in MODELLED})
-        mapping = merge_units(dag, rest, paths, given["strategy"], options).mapping
+        options = replace(default_options(strategy), **given)
+        mapping = merge_paths(dag, rest, paths, strategy, options).mapping
+        simulated = merge_paths(dag, rest, paths, strategy, options, simulate=True).mapping
     except MergeError:
         report.equal("status", "failed", expect["status"])
         return
     report.equal("status", "success", expect["status"])
+    report.equal("mapping with GE's simulation", simulated, mapping)
     if "mapping_size" in expect:
         report.equal("mapping_size", len(mapping), expect["mapping_size"])
     if "mapping" in expect:
@@ -136,20 +127,15 @@ def hopcroft_karp(case: Case, report: Report) -> None:
         report.hint("cover", len(paths), case.derived["cover"])
 
 
-def parts(case: Case) -> tuple[Snapshot, Graph, StreamAssignment]:
-    """Stated snapshot, its graph, its streams with the highest id the case names."""
-    if case.call.get("csv") is not None:
-        raise Unsupported("profiling file")
-    state = build_snapshot(case)
-    assert state.streams is not None
-    return state, state.graph, replace(state.streams, next_stream=case.context.get("current_max_stream_id", 0) + 1)
-
-
 @handles("RunMiniDAGStreamPass")
 def mini_dag(case: Case, report: Report) -> None:
     """The pass through the real runner: status, highest stream id, cv switch."""
-    state, graph, streams = parts(case)
-    trace = run_case(state.evolve(streams=streams), ("scope_order", "streams"), [MiniDag()])
+    state = build_snapshot(case)
+    assert state.streams is not None
+    streams = replace(state.streams, next_stream=case.context.get("current_max_stream_id", 0) + 1)
+    with profiling_options(case) as extra:
+        state = state.evolve(streams=streams, options=Options.of({**state.options.values, **extra}))
+        trace = run_case(state, ("scope_order", "streams"), [MiniDag()])
     step = trace.steps[-1]
     failed = step.status == "failed"
     assert not failed or isinstance(step.error, PassFailed), step.error
@@ -162,28 +148,58 @@ def mini_dag(case: Case, report: Report) -> None:
     if "max_stream_id_after" in case.expect:
         report.equal("max_stream_id_after", after.next_stream - 1, case.expect["max_stream_id_after"])
     if "cv_parallel_enabled" in case.expect:
-        text, from_graph = mode_text(graph, case.options.get(KEY, ""))
+        text, from_graph = mode_text(state.graph, case.options.get(KEY, ""))
         kind = parse_mode(text, from_graph=from_graph).kind
         report.equal("cv_parallel_enabled", kind == "cv", case.expect["cv_parallel_enabled"])
 
 
-@handles("DAGAdapter::FromGEGraph")
-def from_graph(case: Case, report: Report) -> None:
-    """Node and edge counts, labels and costs of the converted graph."""
-    _, graph, streams = parts(case)
-    dag = from_scope(graph, 0, streams.node)
-    nodes = {n.name: n for n in dag.nodes}
-    found: dict[str, Any] = {
-        "node_count": len(dag.nodes),
-        "edge_count": len(dag.edges),
-        "serial_flags": {n.name: n.serial for n in dag.nodes},
-        "node_types": {n.name: graph.node(n.node_id).op for n in dag.nodes},
-    }
-    for key, got in found.items():
-        want = case.expect.get(key)
-        if want is not None:
-            report.equal(key, {k: got[k] for k in want} if isinstance(want, dict) else got, want)
-    words = {"execution_time": "time", "cube_block_num": "cube", "vec_block_num": "vec"}
-    for name, want in case.expect.get("costs", {}).items():
-        for key, value in want.items():
-            report.equal(f"{name} {key}", getattr(nodes[name], words[key]), value)
+# ------------------------------------------------------------- a whole compile
+KNOWN = {"status", "assigned_any", "control_out", "control_match", "inserted"}
+CHAPTERS = ("partition", "streams", "events")
+
+
+def automatic_system_case(case: Case) -> bool:
+    """GE compiled the whole graph in a DAG mode, and the case asks for streams and for events at named places."""
+    return case.level == "system" and ":" in case.options.get(KEY, "") and case.expect.keys() <= KNOWN
+
+
+def with_body_heads(case: Case) -> Case:
+    """GE's label maker, which runs before any pass of ours, puts a StreamActive before the first nodes of a called graph."""
+    raw = deepcopy(dict(case.raw))
+    for name, g in raw["graph"].get("subgraphs", {}).items():
+        fed = {e[2] for e in g.get("edges", [])} | {b for _, b in g.get("control", [])}
+        first = [n["name"] for n in g["nodes"] if n["name"] not in fed]
+        head = f"{name}/StreamActive"
+        attrs = {"subgraph_first_active": True, "_rts_label_node": True, "_switch_branch_node_label": head}
+        g["nodes"].insert(0, {"name": head, "type": "StreamActive", "engine": "DNN_VM_RTS", "attrs": attrs})
+        g["control"] = [*([head, n] for n in first), *g.get("control", [])]
+    return Case(raw, case.file)
+
+
+@handles("whole", when=automatic_system_case)
+def whole(case: Case, report: Report) -> None:
+    """From partition to events: a Send behind a node and a Recv before it are the two ends of an event."""
+    state = build_snapshot(with_body_heads(case))
+    steps = [i.pass_ for i in static() if i.pass_.chapter in CHAPTERS and i.pass_.name != "place-engines"]
+    trace = run_case(state, ("placement", "order", "sequence", "scope_order"), steps)
+    report.equal("status", "failed" if trace.failed else "success", case.expect["status"])
+    s, expect = trace.final, case.expect
+    if trace.failed or s.streams is None or s.sync is None:
+        return
+    graph = s.graph
+    sends, recvs = {e.send for e in s.sync.events}, {e.recv for e in s.sync.events}
+    if "assigned_any" in expect:
+        got = [n for n in expect["assigned_any"] if s.streams.node[graph.by_name[n]] >= 0]
+        report.true("assigned_any", bool(got))
+    for name, neighbours in expect.get("control_out", {}).items():
+        if any(n != {"type": "Send"} for n in neighbours) or expect.get("control_match") != "contains":
+            raise Unsupported("inserted neighbours other than one Send")
+        report.true(f"Send behind {name}", graph.by_name[name] in sends)
+    for want in expect.get("inserted", []):
+        if want.get("type") != "StreamActive" or want.keys() - {"type", "graph", "control_in", "control_out"}:
+            raise Unsupported(f"inserted {want.get('type')}")
+        members = next(x for x in graph.scopes if x is not None and x.name == want["graph"]).nodes
+        heads = [i for i in members if graph.node(i).op == "StreamActive"]
+        for key, kind, ends in (("control_in", "Recv", recvs), ("control_out", "Send", sends)):
+            if kind in want.get(key, []):
+                report.true(f"{kind} at the StreamActive of {want['graph']}", any(i in ends for i in heads))

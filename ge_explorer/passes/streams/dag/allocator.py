@@ -5,16 +5,20 @@ Source: DagStreamAllocator::ByPathCover (compiler/graph/build/dag/dag_stream_all
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ge_explorer.passes.streams.dag import load_balance, main_stream, weighted
+from ge_explorer.passes.streams.dag.merger import MergeResult
 from ge_explorer.passes.streams.dag.mode import Strategy
 from ge_explorer.passes.streams.dag.model import Dag
 from ge_explorer.passes.streams.dag.path_cover import match_successors, routes
 from ge_explorer.passes.streams.dag.residual import Residual, residual
-from ge_explorer.passes.streams.dag.units import MergeError, MergeOptions, MergeResult
+from ge_explorer.passes.streams.dag.units import MergeError, MergeOptions
 
 NO_STREAM = -1
+DEFAULT_LIMIT = 8
+"""Streams when no limit is given (kDefaultMaxPhysicalStreams)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +36,7 @@ class Cover:
     failure: str = ""
 
 
-def by_path_cover(dag: Dag, strategy: Strategy, *, limit: int | None, base: int = 0) -> Cover:
+def by_path_cover(dag: Dag, strategy: Strategy, *, limit: int | None, base: int = 0, repair_moves: int = 0) -> Cover:
     """Spread ``dag`` over at most ``limit`` streams (None: GE's default, 8) numbered from ``base``.
 
     Each label gets one more stream after those; labels do not count against the limit.
@@ -45,9 +49,9 @@ def by_path_cover(dag: Dag, strategy: Strategy, *, limit: int | None, base: int 
     rest = residual(dag)
     units = routes(match_successors(rest.succ))
     named = tuple(tuple(rest.nodes[k] for k in unit) for unit in units)
-    options = MergeOptions() if limit is None else MergeOptions(physical_stream_limit=limit)
+    options = default_options(strategy, DEFAULT_LIMIT if limit is None else limit, repair_moves)
     try:
-        merged = merge_units(dag, rest, units, strategy, options)
+        merged = merge_paths(dag, rest, units, strategy, options)
     except MergeError as e:
         return Cover(0, tuple(streams), named, MergeResult((), ()), rest, {}, e.what)
     for unit, stream in zip(units, merged.mapping, strict=True):
@@ -62,20 +66,28 @@ def by_path_cover(dag: Dag, strategy: Strategy, *, limit: int | None, base: int 
     return Cover(unit_streams + len(labels), tuple(streams), named, merged, rest, labels)
 
 
-def merge_units(
-    dag: Dag, rest: Residual, units: list[tuple[int, ...]], strategy: Strategy, options: MergeOptions
+def default_options(strategy: Strategy, limit: int = DEFAULT_LIMIT, repair_moves: int = 0) -> MergeOptions:
+    """GE's constants for a strategy with ``limit`` streams."""
+    looked_at = weighted.CANDIDATE_LIMIT if strategy == "WeightedLoadBalance" else MergeOptions().candidate_limit
+    return MergeOptions(physical_stream_limit=limit, candidate_limit=looked_at, repair_moves=repair_moves)
+
+
+def merge_paths(
+    dag: Dag,
+    rest: Residual,
+    paths: Sequence[tuple[int, ...]],
+    strategy: Strategy,
+    options: MergeOptions,
+    *,
+    simulate: bool = False,
 ) -> MergeResult:
-    """Put units on streams by ``strategy``."""
-    if strategy == "LoadBalance":
-        return load_balance.merge(rest.succ, units, options)
-    if strategy == "MainStream":
-        return main_stream.merge(rest.succ, units, options)
-    kept = [dag.nodes[i] for i in rest.nodes]
-    return weighted.merge(
-        rest.succ,
-        units,
-        replace(options, candidate_limit=weighted.CANDIDATE_LIMIT),
-        [n.time for n in kept],
-        [n.vec for n in kept],
-        [n.cube for n in kept],
-    )
+    """Put paths (indices into ``rest.nodes``) on streams by ``strategy``. ``simulate``: see ``weighted.merge``.
+
+    MergeError for options or paths GE refuses. No path at all is fine and gives an empty mapping.
+    """
+    if strategy == "WeightedLoadBalance":
+        kept = [dag.nodes[i] for i in rest.nodes]
+        time, vec, cube = [n.time for n in kept], [n.vec for n in kept], [n.cube for n in kept]
+        return weighted.merge(rest.succ, paths, options, time, vec, cube, simulate=simulate)
+    merge = load_balance.merge if strategy == "LoadBalance" else main_stream.merge
+    return merge(rest.succ, paths, options)

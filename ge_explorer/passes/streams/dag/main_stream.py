@@ -7,65 +7,70 @@ Source: dag_stream_merger.cc, main-stream strategy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from ge_explorer.passes.streams.dag.units import (
-    CONFLICT_WEIGHT,
-    EVENT_WEIGHT,
-    MAIN_BONUS_WEIGHT,
-    NEW_STREAM_WEIGHT,
-    Candidate,
-    MergeOptions,
-    MergeResult,
-    Placement,
-    Streams,
-    Units,
-    best,
-    first_distinct,
-)
+from ge_explorer.passes.streams.dag.merger import MergeResult, merge_units
+from ge_explorer.passes.streams.dag.node_counts import CountingMerger
+from ge_explorer.passes.streams.dag.units import Candidate, MergeOptions, Units, first_distinct, scored
 
-TIE_ORDER = ("events", "conflict", "new", "bonus")
+ONLY_NODE = "only node of its level"
+ALONE = "alone on all its levels"
+
+
+class MainStreamMerger(CountingMerger):
+    """Candidates: the main stream, streams of neighbours, those with the least overlap, a new one."""
+
+    def __init__(self, units: Units, options: MergeOptions) -> None:
+        super().__init__(units, options)
+        width = units.levels.width
+        self.solo = [sum(n for lv, n in h.items() if width[lv] == 1) for h in units.hist]
+        """Nodes of each unit that have their level to themselves."""
+
+    def forced(self, unit: int) -> tuple[int, str] | None:
+        """The main stream, for what runs alone anyway."""
+        if self.units.levels.width[self.first] == 1:
+            return self.options.main_stream, ONLY_NODE
+        return (self.options.main_stream, ALONE) if self.solo[unit] == self.units.size[unit] else None
+
+    def conflicts(self, unit: int) -> list[int]:
+        """Per open stream Σ over the window of nodes of the unit × nodes of the stream on the same level."""
+        mine = [(lv, n) for lv, n in self.units.hist[unit].items() if self.first <= lv <= self.last]
+        return [sum(n * row[lv] for lv, n in mine) for row in self.hist]
+
+    def candidates(self, unit: int, *, new: bool) -> list[int]:
+        """The main stream once it is open, or as the first of all; neighbours by edges and id; least overlap by id."""
+        weights, conflict = self.neighbour_weights(unit), self.conflicts(unit)
+        main = self.options.main_stream
+        near = sorted(weights, key=lambda s: (-weights[s], s))
+        calm = sorted(range(self.active), key=lambda s: (conflict[s], s))
+        names = [*near, *calm[: self.options.low_conflict_limit]]
+        if self.active > main or (new and self.active == 0):
+            names.insert(0, main)
+        if new and self.may_open:
+            names.append(self.active)
+        return first_distinct(names, self.options.candidate_limit)
+
+    def score(self, unit: int, streams: Iterable[int]) -> tuple[Candidate, ...]:
+        """An empty new stream has no overlap; only the main stream earns the bonus."""
+        o, weights, conflict = self.options, self.neighbour_weights(unit), self.conflicts(unit)
+        edges = sum(weights.values())
+        out = []
+        for s in streams:
+            new = s >= self.active
+            clash, events = 0 if new else conflict[s], edges - weights.get(s, 0)
+            bonus = self.solo[unit] if s == o.main_stream else 0
+            parts = (
+                ("events", o.event_local_weight, events),
+                ("overlap", o.parallel_conflict_weight, clash),
+                ("new", o.new_flow_penalty_weight, int(new)),
+                ("solo", -o.main_stream_bonus_weight, bonus),
+            )
+            out.append(scored(s, new, parts, (events, clash, int(new), bonus)))
+        return tuple(out)
 
 
 def merge(succ: Sequence[Sequence[int]], paths: Sequence[Sequence[int]], options: MergeOptions) -> MergeResult:
     """Stream of each path. ``succ`` are the residual successors, ``paths`` lists of the same node indices."""
+    options.check("MainStream")
     units = Units(succ, paths)
-    state = Streams(units, options)
-    width = units.levels.width
-    solo = [sum(n for lv, n in h.items() if width[lv] == 1) for h in units.hist]
-    log: list[Placement] = []
-    for level, row in units.by_level().items():
-        state.open_window(level)
-        for u in row:
-            if width[level] == 1 or solo[u] == units.size[u]:
-                forced = "only node of its level" if width[level] == 1 else "alone on all its levels"
-                state.place(u, options.main_stream)
-                log.append(Placement(u, options.main_stream, level, (), forced))
-                continue
-            candidates = _scored(u, solo[u], state)
-            chosen = best(candidates, TIE_ORDER)
-            state.place(u, chosen.stream)
-            log.append(Placement(u, chosen.stream, level, candidates))
-    return state.result(log)
-
-
-def _scored(unit: int, solo: int, state: Streams) -> tuple[Candidate, ...]:
-    main = state.options.main_stream
-    weights = state.neighbour_weights(unit)
-    total_weight = sum(weights.values())
-    mine = [(lv, n) for lv, n in state.units.hist[unit].items() if state.first <= lv <= state.last]
-    conflict = [sum(n * row[lv] for lv, n in mine) for row in state.hist]
-    near = sorted(weights, key=lambda s: (-weights[s], s))
-    calm = sorted(range(state.active), key=lambda s: (conflict[s], s))
-    names = [main, *near, *calm[: state.options.low_conflict_limit]]
-    if state.active < state.limit:
-        names.append(state.active)
-    out = []
-    for s in first_distinct(names, state.options.candidate_limit):
-        new = s >= state.active
-        clash = 0 if new else conflict[s]
-        events = total_weight - weights.get(s, 0)
-        bonus = solo if s == main else 0
-        score = EVENT_WEIGHT * events + CONFLICT_WEIGHT * clash + NEW_STREAM_WEIGHT * new - MAIN_BONUS_WEIGHT * bonus
-        out.append(Candidate(s, new, score, {"events": events, "conflict": clash, "new": new, "bonus": -bonus}))
-    return tuple(out)
+    return merge_units(units, MainStreamMerger(units, options))

@@ -13,7 +13,10 @@ ZERO_TIME = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class DagNode:
-    """One node. ``serial`` is its stream label ("" for none), ``time`` in µs, block numbers as in the profile."""
+    """One node. ``serial`` is its stream label ("" for none), ``time`` in µs (a C++ float), block numbers as in the profile.
+
+    ``node_id`` is the graph's node (-1: unknown there); ``profiled`` says that time and blocks come from a profiling record.
+    """
 
     name: str
     serial: str = ""
@@ -21,11 +24,21 @@ class DagNode:
     cube: int = 0
     vec: int = 0
     node_id: int = -1
+    profiled: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dag:
-    """Nodes in topological order (a node's position is its id here) and edges ``(source, target)`` in creation order."""
+    """Nodes in topological order (a node's position is its id here) and edges ``(source, target)`` in creation order.
+
+    ``cores`` are the chip's cube and vector core numbers, -1 when unknown. GE loads them, but no rule reads them.
+    """
 
     nodes: tuple[DagNode, ...]
     edges: tuple[tuple[int, int], ...]
+    cores: tuple[int, int] = (-1, -1)
+
+    @property
+    def profiled(self) -> int:
+        """Number of nodes a profiling record was found for."""
+        return sum(n.profiled for n in self.nodes)

@@ -51,7 +51,7 @@ def residual(dag: Dag) -> Residual:
 
 
 def _reach(start: int, succ: list[list[int]], index: list[int]) -> tuple[int, ...]:
-    """Kept nodes behind ``start``, looking through the dropped ones, nearest first."""
+    """Kept nodes behind ``start`` other than itself, looking through the dropped ones, nearest first."""
     found: dict[int, None] = {}
     seen: set[int] = set()
     todo = list(succ[start])
@@ -60,7 +60,8 @@ def _reach(start: int, succ: list[list[int]], index: list[int]) -> tuple[int, ..
         j = todo[at]
         at += 1
         if index[j] >= 0:
-            found[index[j]] = None
+            if j != start:
+                found[index[j]] = None
         elif j not in seen:
             seen.add(j)
             todo.extend(succ[j])
