@@ -9,6 +9,7 @@ from typing import Any
 
 from conformance.build import build_snapshot, node_entries, run_case
 from conformance.registry import Case, Report, Unsupported, handles
+from conformance.stage_attached import compare_attached_streams
 from ge_explorer.errors import PassFailed
 from ge_explorer.graph.model import Graph
 from ge_explorer.passes.partition.mark_cv_parallel import MarkCvParallel
@@ -18,6 +19,8 @@ from ge_explorer.passes.partition.user_stream_labels import UserStreamLabels
 from ge_explorer.passes.streams.all_reduce_parallel import AllReduceParallel
 from ge_explorer.passes.streams.assign_by_dependency import AssignByDependency
 from ge_explorer.passes.streams.assign_by_label import AssignByLabel
+from ge_explorer.passes.streams.attach_streams import AttachStreams
+from ge_explorer.passes.streams.custom_stream import StreamFunction, StreamPassContext, custom_stream
 from ge_explorer.passes.streams.dag.mode import KEY, mode_text, parse_mode
 from ge_explorer.passes.streams.independent_stream import IndependentStream
 from ge_explorer.passes.streams.mde_group import MdeGroup
@@ -45,10 +48,10 @@ ORDER = ("order", "sequence", "scope_order")
 COMPARED = {
     "status", "node_streams", "cluster_streams", "same_stream", "different_stream", "stream_count", "main_stream_count",
     "clusters", "passes", "after_custom_pass", "report_code", "report_codes", "max_stream", "node_attrs", "stream_labels",
-    "all_nodes_on_stream", "assigned", "message_order",
+    "all_nodes_on_stream", "assigned", "message_order", "attached_streams", "attached_stream_number",
+    "same_attached_streams", "different_attached_streams",
 }  # fmt: skip
 EVENTS = {"send_count", "recv_count"}
-ATTACHED = {"attached_streams", "attached_stream_number"}
 
 
 def is_dynamic(case: Case) -> bool:
@@ -59,10 +62,22 @@ def is_dynamic(case: Case) -> bool:
 def whole(case: Case, report: Report) -> None:
     """LogicalStreamAllocator::Assign with the partition before it (none when clusters are given by hand)."""
     refuse(case)
-    trace = run_case(*prepare(case), (*CHAIN, OptimizeIneffective(), MiniDag(), RefreshStreams()))
+    own = case.raw.get("custom_pass")
+    stages: tuple[Pass, ...] = (custom_stream(assigning(own["assign"])),) if own else ()
+    trace = run_case(
+        *prepare(case), (*CHAIN, OptimizeIneffective(), MiniDag(), *stages, RefreshStreams(), AttachStreams())
+    )
     compare(case, trace, report)
-    if ATTACHED & case.expect.keys() and not report.mismatches:
-        raise Unsupported("attached streams")
+
+
+def assigning(wanted: Mapping[str, int | str]) -> StreamFunction:
+    """The user pass of a case."""
+
+    def user_pass(ctx: StreamPassContext) -> None:
+        for name, stream in wanted.items():
+            ctx.set_stream(name, ctx.allocate_next_stream() if stream == "next" else int(stream))
+
+    return user_pass
 
 
 @handles("RunPasses")
@@ -114,11 +129,9 @@ def look_up(case: Case, report: Report) -> None:
 # -------------------------------------------------------------------- running
 def refuse(case: Case) -> None:
     """Unsupported features, found before anything runs."""
-    if case.raw.get("custom_pass"):
-        raise Unsupported("custom stream passes")
     if "tasks" in case.raw or "max_tasks_per_huge_stream" in case.context:
         raise Unsupported("physical split")
-    unknown = sorted(case.expect.keys() - COMPARED - EVENTS - ATTACHED)
+    unknown = sorted(case.expect.keys() - COMPARED - EVENTS)
     if unknown:
         raise Unsupported(f"expects {unknown[0]}")
     if EVENTS & case.expect.keys() and event_passes() is None:
@@ -146,6 +159,9 @@ def prepare(case: Case) -> tuple[Snapshot, tuple[str, ...]]:
         options = replace(state.options, values={**state.options.values, "ge.optionNameMap": names})
         state = replace(state, options=options)
     facets: tuple[str, ...] = ("placement", "streams")
+    if case.context.get("clusters") == "none":
+        nothing = {x.id: () for x in state.graph.scopes if x is not None}
+        state = replace(state, clusters=Clusters((), nothing, int_array([-1] * state.graph.id_bound)))
     if state.clusters is not None:
         return state, (*facets, "clusters", *ORDER)
     trace = run_case(state, facets, PARTITION)
@@ -244,8 +260,13 @@ def state(case: Case, trace: Trace, expect: Mapping[str, Any], equal: Any, repor
         equal(f"same_stream {group}", len({str(of(n)) for n in group}), 1)
     for group in expect.get("different_stream", ()):
         equal(f"different_stream {group}", len({str(of(n)) for n in group}), len(group))
-    if "stream_count" in expect and not ATTACHED & case.expect.keys():
-        equal("stream_count", s.streams.count, expect["stream_count"])
+    if "stream_count" in expect:
+        equal("stream_count", s.streams.next_stream, expect["stream_count"])
+    if case.level == "oracle" and "attached_streams" in expect:
+        got = {s.graph.node(i).name: list(v) for i, v in s.streams.attached.items()}
+        equal("attached_streams", got, expect["attached_streams"])
+    elif expect.keys() & {"attached_streams", "attached_stream_number", "same_attached_streams"}:
+        compare_attached_streams(s, expect, report, case)
     if "main_stream_count" in expect:
         equal("main_stream_count", s.streams.main_count, expect["main_stream_count"])
     if "max_stream" in expect:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.build import build_graph, build_snapshot
-from conformance.registry import Case, Report, handles
+from conformance.build import build_graph
+from conformance.registry import Case
 from ge_explorer.graph.edit import GraphEditor
 from ge_explorer.graph.model import Graph
 from ge_explorer.memory.aliases import REUSE_FLAG, REUSE_INDEX

@@ -23,8 +23,8 @@ from ge_explorer.passes.physical.accounting import node_entries
 from ge_explorer.passes.physical.assign_single_stream import AssignSingleStream
 from ge_explorer.passes.physical.generate_split_nodes import GenerateSplitNodes
 from ge_explorer.passes.physical.post_process import PostProcessStreams
-from ge_explorer.passes.physical.split_streams import SplitStreams
-from ge_explorer.passes.physical.update_activation import UpdateActivation
+from ge_explorer.passes.physical.split_streams import SplitStreams, moved_groups
+from ge_explorer.passes.physical.update_activation import ActivationUpdate, UpdateActivation
 from ge_explorer.passes.sync.activate_loop import ActivateLoop
 from ge_explorer.passes.sync.cover_netoutput import CoverNetOutput
 from ge_explorer.trace import Trace
@@ -194,10 +194,6 @@ def parts_given(case: Case, state: Snapshot) -> Snapshot:
     count = max([count - 1, *heads.values(), *streams.node.tolist()]) + 1
     logic = [int(context.get("logic_of_stream", {}).get(str(i), i)) for i in range(count)]
     active = {n.id: tuple(n.attrs["active_stream_list"]) for n in state.graph if "active_stream_list" in n.attrs}
-    listed = [x for n in state.graph for x in n.attrs.get("active_stream_list", ())]
-    parts: dict[int, tuple[int, ...]] = {}
-    for part, x in ((i, x) for i, x in enumerate(logic) if x != i):
-        parts[x] = (*parts.get(x, ()), part)
     plan = replace(state.sync or SyncPlan(), active_streams=MappingProxyType(active))
     physical = PhysicalStreams(
         int_array(streams.node.tolist()), tuple(logic), (0,) * count, heads=MappingProxyType(heads), sync=plan
@@ -256,17 +252,29 @@ def steps_by_hand(case: Case, report: Report) -> None:
 
 @handles("UpdateActiveStreamsForSubgraphs")
 def heads_after_split(case: Case, report: Report) -> None:
-    """Only the subgraph step: the case marks the heads by name."""
-    graph_state = state_of(case)
+    """One function of the step; the case marks the heads by name."""
+    state = state_of(case)
     heads = {
-        graph_state.graph.by_name[n]: {"subgraph_first_active": True}
-        for n in case.context["first_active_node"].values()
+        state.graph.by_name[n]: {"subgraph_first_active": True} for n in case.context["first_active_node"].values()
     }
-    state = parts_given(case, graph_state.evolve(graph=graph_state.graph.with_attrs(heads)))
-    state = state.evolve(tasks=TaskTable(MappingProxyType({}), 1024))
-    trace = run_case(state, (*STATED, "physical", "tasks"), [UpdateActivation()])
-    if not compare_failure(case, trace, report):
-        compare_split(case, trace.final, report)
+    state = parts_given(case, state.evolve(graph=state.graph.with_attrs(heads)))
+    assert state.physical is not None
+    update = ActivationUpdate(state, PassContext(UpdateActivation.rules, {}, frozenset()), state.physical)
+    update.subgraph_heads()
+    expect = case.expect
+    lists = {k: list(update.active.get(state.graph.by_name[k], ())) or None for k in expect["active_streams"]}
+    report.equal("active_streams", lists, expect["active_streams"])
+    report.true("activated", set(expect["specific_activated_contains"]) <= update.activated, update.activated)
+    report.equal("activated count", len(update.activated), expect["specific_activated_count"])
+
+
+@handles("RefreshTaskDefStreamId")
+def task_streams_move(case: Case, report: Report) -> None:
+    call = case.call
+    groups = tuple(TaskGroup(x, 1) for x in call["task_streams"])
+    for old, new in call["moves"]:
+        groups = moved_groups(groups, old, new, several=bool(call["has_attached"]))
+    report.equal("task_streams", [g.stream for g in groups], case.expect["task_streams"])
 
 
 @handles("AddTaskNum")

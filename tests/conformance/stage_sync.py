@@ -5,7 +5,7 @@ Every recorded step is compared, then the graph with its generated nodes. ``stag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from ge_explorer.passes.sync.activate_by_label import ActivateByLabel
 from ge_explorer.passes.sync.activate_by_subgraph import ActivateBySubgraph
 from ge_explorer.passes.sync.activate_by_switch import ActivateBySwitch
 from ge_explorer.passes.sync.activate_loop import ActivateLoop
-from ge_explorer.passes.sync.attached_events import AttachedEvents
+from ge_explorer.passes.sync.attached_events import AttachedEvents, attached_event
 from ge_explorer.passes.sync.attached_resources import AttachedResources
 from ge_explorer.passes.sync.cover_netoutput import CoverNetOutput
 from ge_explorer.passes.sync.generate_sync_nodes import GenerateSyncNodes
@@ -26,6 +26,7 @@ from ge_explorer.passes.sync.optimize_by_recv import OptimizeByRecv
 from ge_explorer.passes.sync.optimize_by_send import OptimizeBySend
 from ge_explorer.passes.sync.renumber_events import RenumberEvents
 from ge_explorer.passes.sync.reuse_events import ReuseEvents
+from ge_explorer.passes.sync.switch_activation import check_labels
 from ge_explorer.passes.sync.switch_clean_up import SwitchCleanUp
 from ge_explorer.trace import Trace
 from ge_explorer.trace.passes import Pass
@@ -254,3 +255,47 @@ def single_steps(case: Case, report: Report) -> None:
         report.hint(
             "active", {name(i): list(v) for i, v in s.sync.active_streams.items()}, case.derived["active_streams"]
         )
+
+
+@handles("InsertOneEventInTwoNodesWithAttachedStream")
+def one_attached_event(case: Case, report: Report) -> None:
+    """One pair of nodes."""
+    s, call = state_of(case), case.call
+    ends = [s.graph.by_name[call[k]] for k in ("from", "to")]
+    e = None if call["sync_kind"] == "notify" else attached_event(s, 0, 0, *ends)
+    attached_counts(case, s, [e] if e is not None else [], report)
+
+
+@handles("InsertSyncEventsWithAttachedStream")
+def attached_waits(case: Case, report: Report) -> None:
+    """Value dependencies of attached streams."""
+    trace = run_case(state_of(case), STATED, [AttachedEvents()])
+    if not compare_failure(case, trace, report):
+        assert trace.final.sync is not None
+        attached_counts(case, trace.final, trace.final.sync.events, report)
+
+
+def attached_counts(case: Case, s: Snapshot, events: Sequence[Event], report: Report) -> None:
+    """Events per node on its main and attached stream."""
+    report.equal("status", "success", case.expect["status"])
+    for end in ("send", "recv"):
+        for place in ("main", "attached"):
+            want = case.expect.get(f"{place}_{end}", {})
+            got = {
+                k: sum(getattr(e, end) == s.graph.by_name[k] and getattr(e, f"{end}_on") == place for e in events)
+                for k in want
+            }
+            report.equal(f"{place}_{end}", got, want)
+
+
+@handles("AddActiveNodes")
+def active_nodes(case: Case, report: Report) -> None:
+    """A label nobody has is an error."""
+    s = state_of(case)
+    assert s.sync is not None
+    try:
+        check_labels(s, s.graph.by_name[case.call["node"]], case.call["labels"], s.sync.label_streams)
+    except PassFailed:
+        report.equal("status", "failed", case.expect["status"])
+    else:
+        report.equal("status", "success", case.expect["status"])

@@ -12,7 +12,7 @@ from ge_explorer.passes.physical.state import SA, begin, failed, tasks_of
 from ge_explorer.passes.sync.event_table import append_events, label, record
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Pass, PassContext, Rule
-from ge_explorer.trace.state import Event, PhysicalStreams, Snapshot, int_array
+from ge_explorer.trace.state import Event, PhysicalStreams, Snapshot, TaskGroup, int_array
 
 CONTINUOUS = "_continuous_stream_label"
 FIRST_ACTIVE = "subgraph_first_active"
@@ -190,9 +190,8 @@ class _Split:
         """Task definitions carry stream ids of their own (RefreshTaskDefStreamId)."""
         groups = self.groups_of.get(i, ())
         several = bool(self.attached.get(i)) or self.s.graph.node(i).op == "SuperKernel"
-        self.groups_of[i] = tuple(
-            replace(g, stream=now) if not several or g.stream == logical else g for g in groups
-        ) if groups else groups  # fmt: skip
+        if groups:
+            self.groups_of[i] = moved_groups(groups, logical, now, several=several)
 
     def _part_of(self, i: int, logical: int) -> int:
         """Physical stream that carries the tasks of node ``i`` on a logical stream."""
@@ -200,3 +199,11 @@ class _Split:
             if x >= 0 and self.logic_of[x] == logical:
                 return int(x)
         return logical
+
+
+def moved_groups(groups: tuple[TaskGroup, ...], old: int, new: int, *, several: bool) -> tuple[TaskGroup, ...]:
+    """Tasks after their node moved from stream ``old`` to ``new``: all of them, or with ``several`` streams only those of ``old``.
+
+    Source: stream_allocator.cc, RefreshTaskDefStreamId.
+    """
+    return tuple(replace(g, stream=new) if not several or g.stream == old else g for g in groups)

@@ -63,10 +63,12 @@ class UpdateActivation(Pass):
     def run(self, s: Snapshot, ctx: PassContext) -> Snapshot:
         """Snapshot with the lists in ``physical.sync``. Status SUCCESS."""
         ctx.status = "SUCCESS"
-        return _Update(s, ctx, begin(s)).run()
+        return ActivationUpdate(s, ctx, begin(s)).run()
 
 
-class _Update:
+class ActivationUpdate:
+    """The parts of the step, one GE function each, on one working copy of the lists."""
+
     def __init__(self, s: Snapshot, ctx: PassContext, physical: PhysicalStreams) -> None:
         self.s, self.ctx, self.physical = s, ctx, physical
         plan = physical.sync
@@ -77,6 +79,7 @@ class _Update:
         self.logical = sum(x == i for i, x in enumerate(physical.logic_of))
 
     def run(self) -> Snapshot:
+        """All of them in GE's order."""
         self.label_streams()
         after = self.activators()
         self.subgraph_heads()

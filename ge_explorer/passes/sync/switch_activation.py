@@ -58,10 +58,9 @@ class SwitchActivation:
     def _one_label(self, i: int, k: int, text: str, fresh: list[int]) -> str:
         graph, editor = self.s.graph, self.nodes.editor
         n = graph.node(i)
-        if text not in self.label_streams:
-            if text in self.handled.get(i, ()):
-                return text
-            raise _failed(self.s, i, f"activates the unknown label {text!r}", text, "FAILED")
+        if text not in self.label_streams and text in self.handled.get(i, ()):
+            return text
+        check_labels(self.s, i, (text,), self.label_streams)
         streams = sorted(set(self.label_streams[text]))
         if len(streams) <= 1 or text in self.handled.get(i, ()):
             return text
