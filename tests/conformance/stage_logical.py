@@ -58,7 +58,16 @@ def is_dynamic(case: Case) -> bool:
     return bool(case.graph.get("dynamic"))
 
 
-@handles("whole", when=lambda case: not is_dynamic(case))
+LATE_FACTS = {"attached_valid", "control_out", "inserted", "different_attached_streams", "logical_streams"}
+
+
+def beyond_streams(case: Case) -> bool:
+    """A compile whose facts lie behind the logical streams (stage_compile.py)."""
+    late = bool(LATE_FACTS & case.expect.keys()) or "tasks" in case.raw or "max_tasks_per_stream" in case.context
+    return case.level == "system" and late and not is_dynamic(case)
+
+
+@handles("whole", when=lambda case: not is_dynamic(case) and not beyond_streams(case))
 def whole(case: Case, report: Report) -> None:
     """LogicalStreamAllocator::Assign with the partition before it (none when clusters are given by hand)."""
     refuse(case)

@@ -114,6 +114,7 @@ class _Owners:
             attr = EVENT_ID if kind == "event" else NOTIFY_ID
             now = changes.get(attr, n.attrs.get(attr, ())) if kind == "event" else ()
             changes[attr] = [*(now if isinstance(now, list | tuple) else (now,)), *ids]
+            changes.update({NOTIFY_INFO: None} if kind == "notify" else {})
             return
         rows = changes.setdefault(SYNC_LIST, [dict(r) for r in entries(n.attrs[SYNC_LIST], n, SYNC_LIST)])
         for k, row in enumerate(rows):
