@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.build import build_graph, build_snapshot
-from conformance.registry import Case, Report, handles
+from conformance.registry import Case, Report, Unsupported, handles
 from ge_explorer.graph.edit import GraphEditor
 from ge_explorer.graph.model import Graph
 from ge_explorer.memory.aliases import REUSE_FLAG, REUSE_INDEX
+from ge_explorer.memory.ge.planner import plan_ge
+from ge_explorer.memory.ge.result import GeCandidate, GeMemoryResult
+from ge_explorer.memory.ge.statistics import Statistics
+from ge_explorer.memory.ge.symbols import HBM
 from ge_explorer.memory.ge.view import SIZE
 from ge_explorer.memory.problem import WORKSPACE
 
@@ -47,3 +51,94 @@ def _counted(n: dict[str, Any]) -> dict[str, Any]:
     if n.get("workspace"):
         out["attrs"] = {**n.get("attrs", {}), WORKSPACE: list(n["workspace"])}
     return out
+
+
+NEVER = 4294967294
+"""Ends from here on are "max": not known to end."""
+GE_LOCAL = frozenset({"Data", "NetOutput", "PartitionedCall"})
+"""Types that GE's own tests run in the GE-local engine; in recordings no node has an engine library."""
+IO_INDEXES = ("ge.exec.inputReuseMemIndexes", "ge.exec.outputReuseMemIndexes")
+"""GE reads these two from the options of the graph; its tests set global ones, which have no effect."""
+
+
+def run_planner(case: Case, graph: Graph | None = None) -> tuple[Graph, GeMemoryResult]:
+    """Plan the graph of a case with the streams and ids it states."""
+    graph = memory_graph(case) if graph is None else graph
+    state = build_snapshot(case, graph)
+    options = dict(case.options)
+    local: set[int] = set()
+    if case.level != "oracle":
+        local = {n.id for n in graph if n.op in GE_LOCAL}
+        for key in IO_INDEXES:
+            options.pop(key, None)
+    assert state.streams is not None
+    assert state.order is not None
+    return graph, plan_ge(graph, state.streams.node.tolist(), state.order.tolist(), options, local=local)
+
+
+@handles("MemoryAssigner::AssignMemory", when=lambda case: case.level == "oracle")
+def recorded(case: Case, report: Report) -> None:
+    """All candidates, then the whole assigner."""
+    graph, result = run_planner(case)
+    want = case.expect
+    report.equal("status", "failed" if result.failure else "success", str(want["status"]).lower())
+    if "report_codes" in want:
+        report.equal("report_codes", ["E19999"] if result.failure else [], want["report_codes"])
+    for c, w in zip(result.candidates, want.get("candidates", result.candidates), strict=True):
+        if w is c:
+            continue
+        got: dict[str, Any] = {"name": c.name, "size": c.size, "ranges": list(c.classes), "stat": _quadruple(c)}
+        if "blocks" in w:
+            got["blocks"] = _block_rows(c)
+        for key in w:
+            if key not in got:
+                raise Unsupported(f"recorded field {key}")
+            report.equal(f"{c.name}.{key}", got[key], w[key])
+    for key, value in (("total_size", result.total), ("zero_copy_size", result.zero_copy)):
+        if key in want:
+            report.equal(key, value, want[key])
+    if "offsets" in want:
+        report.equal("offsets", _offset_rows(graph, result), want["offsets"])
+
+
+def _quadruple(c: GeCandidate) -> list[int]:
+    s = c.statistics.get(HBM, Statistics())
+    return [s.theory_min, s.theory, s.no_reuse, s.total]
+
+
+def _block_rows(c: GeCandidate) -> list[dict[str, Any]]:
+    place = {b.uid: i for i, b in enumerate(c.blocks)}
+    rows = []
+    for b in c.blocks:
+        members = [
+            [
+                m.name,
+                "out" if m.kind == "output" else "ws",
+                m.index,
+                m.begin,
+                m.end,
+                m.real,
+                *(["ref"] if m.ref else []),
+            ]
+            for m in b.members
+        ]
+        row: dict[str, Any] = {"head": b.head, "members": members, "size": b.size, "stream": b.stream}
+        row["tail"] = 0 if b.zero_copy else b.tail
+        if b.parent >= 0:
+            row["parent"] = place[b.parent]
+        if b.zero_copy:
+            row["zero_copy"] = True
+        if not b.reusable:
+            row["no_reuse"] = True
+        rows.append(row)
+    return rows
+
+
+def _offset_rows(graph: Graph, result: GeMemoryResult) -> dict[str, dict[str, list[int]]]:
+    rows: dict[str, dict[str, list[int]]] = {}
+    for n in graph:
+        row = {"out": list(result.offsets[n.id]), "ws": list(result.workspaces[n.id])}
+        row = {k: v for k, v in row.items() if v}
+        if row:
+            rows[n.name] = row
+    return rows

@@ -161,9 +161,9 @@ def _refer(s: State, op: Op, o: int, symbol: Symbol, m: Membership) -> None:
     if not x.readers:
         block.refcount += 1
     label = str(op.attrs.get(BATCH_LABEL, ""))
-    if last.op.type == "PartitionedCall" and op.type != "PartitionedCall" and ctx.in_label(label):
-        if not block.reusable or flags.pre:
-            s.counters[block.memory_type].add(last.real, block.reusable)
+    after_call = last.op.type == "PartitionedCall" and op.type != "PartitionedCall"
+    if after_call and ctx.in_label(label) and (not block.reusable or flags.pre):
+        s.counters[block.memory_type].add(last.real, block.reusable)
     s.record("refer", op, "output", o, block.uid, "same-symbol")
     _keep(s, op, symbol, block, m)
 
