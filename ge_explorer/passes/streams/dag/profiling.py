@@ -25,6 +25,7 @@ COLUMNS = ("Op Name", "Task Type", "Task Duration(us)", "Block Num", "Mix Block 
 SIZE_LIMIT = 64 << 20
 """Largest file in bytes (ours; GE has no limit)."""
 
+FLOAT_MAX, FLOAT_MIN = float(np.finfo(np.float32).max), float(np.finfo(np.float32).tiny)
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", re.ASCII)
 _INTEGER = re.compile(r"\s*([+-]?\d+)", re.ASCII)
 
@@ -145,8 +146,7 @@ def _to_float(text: str) -> float | None:
     if not m:
         return None
     value = float(m[1])
-    limits = np.finfo(np.float32)
-    if abs(value) > limits.max or (value != 0.0 and abs(value) < limits.tiny):
+    if abs(value) > FLOAT_MAX or (value != 0.0 and abs(value) < FLOAT_MIN):
         return None
     return float32(value)
 
