@@ -9,6 +9,7 @@ from ge_explorer.memory.ge.layout import resize
 from ge_explorer.memory.ge.level1 import State
 from ge_explorer.memory.ge.libstdcxx import introsort
 from ge_explorer.memory.ge.size_classes import BATCH_LABEL
+from ge_explorer.memory.ge.symbols import SESSION_HBM
 
 PACK_LIMIT = 400 << 20
 """With expandable memory a wrapper holds at most this many bytes."""
@@ -22,10 +23,10 @@ SAME_ADDRESS = frozenset(
 
 
 def overlay_batches(s: State, blocks: Sequence[Block]) -> list[Block]:
-    """Block list with the wrappers at its end; wrapped blocks are nested."""
+    """Block list with the wrappers at its end; wrapped blocks are nested. Session memory is never laid over."""
     out = list(blocks)
     fixed = {b.uid for g in s.groups.values() if g.op.type in SAME_ADDRESS for b in g.members.values()}
-    for memory_type in sorted({b.memory_type for b in blocks}):
+    for memory_type in sorted({b.memory_type for b in blocks} - {SESSION_HBM}):
         classes: tuple[dict[str, list[Block]], ...] = ({}, {}, {})
         for b in out:
             kind = _class_of(b, memory_type, fixed)

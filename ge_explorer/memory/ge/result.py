@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ge_explorer.memory.ge.blocks import FOREVER
 from ge_explorer.memory.ge.decisions import Decision
 from ge_explorer.memory.ge.statistics import Statistics
 from ge_explorer.memory.model import Buffer, MemoryPlan
@@ -30,8 +31,19 @@ class GeMember:
 
     def end_on(self, stream: int) -> int:
         """When ``stream`` sees it end."""
-        only = self.foreign[0] if self.out_count == 1 and len(self.foreign) == 1 else None
+        only = self._only
         return only[1] if only is not None and only[0] == stream else self.end
+
+    def end_with_stream(self, stream: int, own: int) -> tuple[int, int]:
+        """(end, stream its ids are counted in) as ``stream`` may use it under MemoryPriority; ``own``: the block's stream."""
+        only = self._only
+        if only is None:
+            return self.end, own
+        return (FOREVER, own) if stream == own else (only[1], only[0])
+
+    @property
+    def _only(self) -> tuple[int, int] | None:
+        return self.foreign[0] if self.out_count == 1 and len(self.foreign) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
