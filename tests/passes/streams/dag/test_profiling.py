@@ -99,7 +99,8 @@ def test_a_trailing_comma_makes_no_field() -> None:
     [
         ("", "is empty"),
         ("\n", "no column 'Op Name'"),
-        ("Op Name,Task Type,Task Duration(us),Block Dim,Mix Block Num\n", "Did you mean"),
+        ("Step Id,Name,Type\n", "op_summary"),
+        ("Op Name,Task Type,Task Duration(us),Block Dim,Mix Block Num\n", "Older msprof"),
         ("Op Name,Task Type,Task Duration(us),Block Num,Mix Block Num\r\n", "carriage return"),
         ("\ufeffOp Name,Task Type,Task Duration(us),Block Num,Mix Block Num\n", "byte-order mark"),
     ],
