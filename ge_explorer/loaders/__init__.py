@@ -49,6 +49,8 @@ LOADERS: Registry[Loader] = Registry(
     "loader",
     {
         "om": "ge_explorer.loaders.om:OM",
+        "own-json": "ge_explorer.loaders.own_json:OWN_JSON",
+        "ge-json": "ge_explorer.loaders.ge_json:GE_JSON",
         "ge-proto": "ge_explorer.loaders.ge_proto:GE_PROTO",
         "ge-onnx": "ge_explorer.loaders.ge_onnx:GE_ONNX",
         "ge-readable": "ge_explorer.loaders.ge_readable:GE_READABLE",
@@ -68,7 +70,8 @@ def load(source: Any, *, dims: Mapping[str, int] | None = None, check: bool = Tr
     """Graph and report of ``source``.
 
     ``source``: a path, bytes, an open binary file, an ``onnx.ModelProto``, a Graph, or the name of a built-in example
-    (a file of the same name needs ``./`` in front). ``dims`` binds symbolic dimensions, such as ``{"batch": 8}``.
+    (a file of the same name needs ``./`` in front). A folder of compiler dumps gives its last stage, and all of them in
+    ``stages``. ``dims`` binds symbolic dimensions, such as ``{"batch": 8}``.
 
     Errors: InputError, with what is wrong, where, and what to do, for anything that cannot become a graph.
 
@@ -93,7 +96,12 @@ def load(source: Any, *, dims: Mapping[str, int] | None = None, check: bool = Tr
         return _read(Source(str(getattr(source, "name", "<file>")), content), settings)
     if isinstance(source, str | PathLike):
         text = fspath(source)
-        return _read(read_source(Path(text if isinstance(text, str) else text.decode()), limit), settings)
+        path = Path(text if isinstance(text, str) else text.decode())
+        if "\0" not in str(path) and path.is_dir():
+            from ge_explorer.loaders.staged import read_folder
+
+            return read_folder(path, lambda s: _read(s, settings), settings)
+        return _read(read_source(path, limit), settings)
     raise InputError(
         "this object is not a model",
         got=type(source).__name__,
@@ -121,18 +129,19 @@ def _read(source: Source, settings: LoadSettings) -> LoadResult:
             except GraphError as e:
                 raise InputError(f"the graph in this file is not sound: {e.what}", where=e.where or source.name, got=e.got,
                                  todo=e.todo) from e  # fmt: skip
+    known = ", ".join(n for n in LOADERS.names() if n != "om")
     if source.is_text:
         raise InputError(
             "this text is not a graph in a format we know",
             where=source.name,
             got=source.head[:40].decode("utf-8", errors="replace"),
-            todo=f"Formats read: {', '.join(LOADERS.names())}, and built-in examples.",
+            todo=f"Formats read: {known}, and built-in examples.",
         )
     raise InputError(
         "this is not a model in a format we know",
         where=f"{source.name}, byte 0",
         got=source.data[:8].hex(" "),
-        todo=f"Formats read: {', '.join(LOADERS.names())}, and built-in examples.",
+        todo=f"Formats read: {known}, and built-in examples.",
     )
 
 

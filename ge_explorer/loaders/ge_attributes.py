@@ -110,7 +110,7 @@ def desc(m: Message) -> DescRecord:
     """TensorDescriptor. The type is by proto number or name; a descriptor without ``shape`` is a scalar or unknown."""
     raw = (m.fields.get("dtype") or [0])[-1]
     dtype = proto_dtype(raw) if isinstance(raw, int) else dtype_name(m.text("dtype"))
-    shape: tuple[int, ...] | None = None
+    shape: tuple[int | None, ...] | None = None
     holder = m.last("shape", Message, Message())
     if "shape" in m:
         shape = dims(holder.integers("dim"))

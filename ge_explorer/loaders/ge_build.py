@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ge_explorer.errors import InputError
 from ge_explorer.graph.edit import GraphEditor
-from ge_explorer.graph.model import Graph
+from ge_explorer.graph.model import SOURCE_LIKE, Graph
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue
 from ge_explorer.loaders import ge_report
@@ -90,7 +90,9 @@ class _Maker:
                 k = loose.popleft()
                 if k in scopes:
                     continue
-                scopes[k] = self.editor.add_scope(graphs[k].name, -1, dynamic=_dynamic(graphs[k]), attrs=_plain(graphs[k].attrs))
+                scopes[k] = self.editor.add_scope(
+                    graphs[k].name, -1, dynamic=_dynamic(graphs[k]), attrs=_plain(graphs[k].attrs)
+                )
                 unattached.append(graphs[k].name)
                 todo.append(k)
             k = todo.popleft()
@@ -167,6 +169,7 @@ class _Maker:
         if not kind:
             raise self.error("an operator has no type", op)
         specs: list[tuple[Any, Any]] = [(d.shape, d.dtype) for d in op.outputs[:OUTPUT_LIMIT]]
+        outputs = max(outputs, 1 if kind in SOURCE_LIKE else 0)  # a constant nobody reads still has its value
         specs += [(None, None)] * (outputs - len(specs))
         self._outputs += len(specs)
         if self._outputs > 8 * self.node_limit:

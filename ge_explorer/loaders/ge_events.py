@@ -48,10 +48,10 @@ def recover_events(graph: Graph, streams: Mapping[int, int]) -> tuple[tuple[Reco
                     for number in _numbers(node.attrs.get(key)):
                         table.setdefault(("event", number), []).append((i, streams.get(i, -1), -1))
     events, issues = [], []
-    for key in sorted({*sends, *recvs}, key=lambda k: (k[0], k[1])):
-        a, b = sends.get(key, []), recvs.get(key, [])
+    for both in sorted({*sends, *recvs}):
+        a, b = sends.get(both, []), recvs.get(both, [])
         for s, r in zip(a, b, strict=False):
-            events.append(RecordedEvent(key[1], s[0], r[0], s[1], r[1], key[0], s[2], r[2]))
+            events.append(RecordedEvent(both[1], s[0], r[0], s[1], r[1], both[0], s[2], r[2]))
         for end in (*a[len(b) :], *b[len(a) :]):
             lost.append(end[2] if end[2] >= 0 else end[0])
     if lost:

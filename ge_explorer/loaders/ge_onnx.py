@@ -126,7 +126,9 @@ def _node(m: Message) -> OpRecord | list[GraphRecord]:
         op.stream = _whole(values.get("stream_id"), None)
         op.implicit_stream = "stream_id" in implicit
         if op.stream is not None and not INT32[0] <= op.stream <= INT32[1]:
-            raise InputError("a stream id does not fit 32 bits", where=f"node {name!r}", got=op.stream, todo="Dump it again.")
+            raise InputError(
+                "a stream id does not fit 32 bits", where=f"node {name!r}", got=op.stream, todo="Dump it again."
+            )
     op.input_offsets, op.output_offsets = _wholes(values.get("input_i")), _wholes(values.get("output_i"))
     op.workspace, op.workspace_bytes = _wholes(values.get("workspace")), _wholes(values.get("workspace_bytes"))
     if not op.inputs and "src_name" in values:

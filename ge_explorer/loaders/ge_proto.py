@@ -6,7 +6,7 @@ Source of the fields: graph_metadef/proto/ge_ir.proto. proto3 leaves out zeros, 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ge_explorer.errors import InputError
 from ge_explorer.loaders.ge_attributes import attributes, desc, fold_entry
@@ -105,4 +105,3 @@ def _input_from_names(m: Message, op: OpRecord) -> None:
 
 OP_FOLDS: dict[str, Fold] = {"attr": fold_entry, "op": op_record}
 """Folds for any text that holds OpDefs."""
-

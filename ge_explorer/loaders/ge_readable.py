@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from ge_explorer.errors import InputError, shorten
 from ge_explorer.loaders.ge_build import build
 from ge_explorer.loaders.ge_dtypes import ge_dtype
+from ge_explorer.loaders.ge_readable_values import Braces, read_braces, split_items
 from ge_explorer.loaders.ge_records import DescRecord, GraphRecord, ModelRecord, OpRecord
 from ge_explorer.loaders.pbtxt import as_text, text_head
-from ge_explorer.loaders.ge_readable_values import Braces, read_braces, split_items
 from ge_explorer.loaders.report import LoadResult
 from ge_explorer.loaders.source import Source
 

@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 
-
 def _none() -> Any:
     return field(default_factory=lambda: MappingProxyType({}))
 

@@ -64,9 +64,7 @@ def found(model: ModelRecord, graph: Graph, r: Recorded, c: dict[str, Any]) -> l
             )
         )
     if r.logic_streams:
-        out.append(
-            Text("logical stream ids from before the physical split", "物理切分之前的逻辑流编号").format()
-        )
+        out.append(Text("logical stream ids from before the physical split", "物理切分之前的逻辑流编号").format())
     if r.events:
         kinds = Counter(e.kind for e in r.events)
         out.append(
@@ -83,8 +81,10 @@ def found(model: ModelRecord, graph: Graph, r: Recorded, c: dict[str, Any]) -> l
         out.append(Text("{n} compile options", "{n} 个编译选项").format(n=len(r.options)))
     if model.carriers:
         out.append(
-            Text("{n} nodes that only carry a subgraph became subgraphs", "{n} 个仅承载子图的节点已转为子图").format(n=model.carriers)
-        )  # fmt: skip
+            Text("{n} nodes that only carry a subgraph became subgraphs", "{n} 个仅承载子图的节点已转为子图").format(
+                n=model.carriers
+            )
+        )
     return out
 
 

@@ -131,7 +131,8 @@ class _Reader:
         data, match, folds = self.data, _STATEMENT.match, self.folds
         top = Message(0)
         stack: list[tuple[Message, str, bytes]] = []
-        count, counts, pos, end = 0, [], 3 if data.startswith(b"\xef\xbb\xbf") else 0, len(data)
+        counts: list[int] = []
+        count, pos, end = 0, 3 if data.startswith(b"\xef\xbb\xbf") else 0, len(data)
         low, high = INT_RANGE
         while True:
             m = match(data, pos)
@@ -286,7 +287,6 @@ def unescape(raw: bytes) -> bytes:
         return _PLAIN.get(plain, plain)
 
     return _ESCAPE.sub(one, raw)
-
 
 
 def text_head(source: Source) -> str:

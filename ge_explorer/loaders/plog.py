@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,11 @@ class PlogLoader:
         if not source.is_text:
             return False
         lines = source.head.decode("utf-8", errors="replace").lstrip("\ufeff").splitlines()[:20]
-        return any(_PREFIX.match(line) for line in lines) or b"[IMAS]Set " in source.data or b"[IMAS]AfterAssign" in source.data
+        return (
+            any(_PREFIX.match(line) for line in lines)
+            or b"[IMAS]Set " in source.data
+            or b"[IMAS]AfterAssign" in source.data
+        )
 
     def read(self, source: Source, settings: LoadSettings) -> LoadResult:
         """Read the lines. Damaged lines are counted, not guessed."""
@@ -88,13 +93,23 @@ class PlogLoader:
             "first_time": min(times, default=""), "last_time": max(times, default=""), **facts,
         }  # fmt: skip
         recorded = Recorded(
-            streams=MappingProxyType(_streams(graph, buffers)), buffers=tuple(buffers), facts=MappingProxyType(dict(facts))
+            streams=MappingProxyType(_streams(graph, buffers)),
+            buffers=tuple(buffers),
+            facts=_frozen(facts),
         )
-        report = LoadReport("GE log", source.name, _found(counts, buffers, facts), _missing(buffers, marked), (), counts)
+        report = LoadReport(
+            "GE log", source.name, _found(counts, buffers, facts), _missing(buffers, marked), (), counts
+        )
         return LoadResult(graph, report, recorded)
 
 
 PLOG = PlogLoader()
+
+
+def _frozen(facts: dict[str, list[Any]]) -> Mapping[str, Any]:
+    return MappingProxyType(
+        {k: tuple(MappingProxyType(x) if isinstance(x, dict) else x for x in v) for k, v in facts.items()}
+    )
 
 
 def _graph(buffers: list[BufferLine], name: str) -> Graph:
@@ -107,7 +122,7 @@ def _graph(buffers: list[BufferLine], name: str) -> Graph:
     for b in buffers:
         key = (b.graph, b.name)
         if key not in seen:
-            seen[key] = editor.add_node(b.name, b.op or "Unknown", scope=scopes[b.graph], source_op=b.op)
+            seen[key] = editor.add_node(b.name, b.op or "Unknown", outputs=1, scope=scopes[b.graph], source_op=b.op)
     editor.note("from a log: operators without edges")
     return editor.freeze()
 
@@ -122,13 +137,15 @@ def _found(c: dict[str, Any], buffers: list[BufferLine], facts: dict[str, list[A
         Text("log of {n} lines, {a} to {b}; {e} of level ERROR", "日志共 {n} 行，{a} 至 {b}；其中 ERROR {e} 行").format(
             n=c["lines"], a=c["first_time"] or "?", b=c["last_time"] or "?", e=c["levels"].get("ERROR", 0)
         ),
-        Text("{m} memory lines [IMAS]; {s} buffers of {g} graphs", "{m} 行内存日志 [IMAS]；{g} 个图的 {s} 个缓冲区").format(
-            m=c["imas_lines"], s=len(buffers), g=len({b.graph for b in buffers})
-        ),
+        Text(
+            "{m} memory lines [IMAS]; {s} buffers of {g} graphs", "{m} 行内存日志 [IMAS]；{g} 个图的 {s} 个缓冲区"
+        ).format(m=c["imas_lines"], s=len(buffers), g=len({b.graph for b in buffers})),
     ]
     for s in facts.get("summary", [])[:4]:
         out.append(
-            Text("{g}: feature map of {n} bytes", "{g}：特征图内存 {n} 字节").format(g=s["graph"], n=s.get("memoffset", "?"))
+            Text("{g}: feature map of {n} bytes", "{g}：特征图内存 {n} 字节").format(
+                g=s["graph"], n=s.get("memoffset", "?")
+            )
         )
     if facts.get("imas_var"):
         out.append(Text("{n} variable offsets", "{n} 个变量偏移").format(n=len(facts["imas_var"])))

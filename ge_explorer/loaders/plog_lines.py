@@ -15,11 +15,11 @@ MARK = "[IMAS]"
 _N = r"(-?\d{1,20})"
 _SET_HEAD = re.compile(r"\[IMAS\]Set (?P<graph>\S{1,600}) name\[", re.ASCII)
 _SET_KIND = re.compile(
-    rf"\] optype\[(?P<op>[^\]]{{0,200}})\] (?P<kind>output_desc|output|workspace|input|unknown)\[(?P<index>\d{{1,9}})\] "
-    rf"offset to \[(?P<offset>-?\d{{1,20}})\] streamid\[(?P<stream>-?\d{{1,9}})(?:--(?P<first>-?\d{{1,9}}))?\] "
-    rf"memtype\[(?P<memtype>\d{{1,9}})\] size\[(?P<size>\d{{1,20}})\] realsize\[(?P<real>\d{{1,20}})\] "
-    rf"noalignsize\[(?P<noalign>\d{{1,20}})\] life time begin\[(?P<begin>[\d-]{{1,400}})\] "
-    rf"life time end\[(?P<end>[\d-]{{1,4000}})\](?P<rest>.{{0,600}})",
+    r"\] optype\[(?P<op>[^\]]{0,200})\] (?P<kind>output_desc|output|workspace|input|unknown)\[(?P<index>\d{1,9})\] "
+    r"offset to \[(?P<offset>-?\d{1,20})\] streamid\[(?P<stream>-?\d{1,9})(?:--(?P<first>-?\d{1,9}))?\] "
+    r"memtype\[(?P<memtype>\d{1,9})\] size\[(?P<size>\d{1,20})\] realsize\[(?P<real>\d{1,20})\] "
+    r"noalignsize\[(?P<noalign>\d{1,20})\] life time begin\[(?P<begin>[\d-]{1,400})\] "
+    r"life time end\[(?P<end>[\d-]{1,4000})\](?P<rest>.{0,600})",
     re.ASCII,
 )
 _FLAGS = re.compile(r" child\[(?P<flags>\d+(?::\d+){4})\] isref\[(?P<ref>\d)\] batch\[(?P<batch>[^\]]*)\]", re.ASCII)
@@ -28,15 +28,17 @@ _VAR = re.compile(
     rf"AssignVarMem Set (\S{{1,200}}) name\[(.{{0,600}})\] output\[(\d{{1,9}})\] offset to \[{_N}\] size\[{_N}\] realsize\[{_N}\]",
     re.ASCII,
 )
-_MALLOC = re.compile(rf"MallocMemory type\[(\w{{1,20}})\] memaddr\[([0-9a-fxA-FX]{{1,24}})\] mem_size\[{_N}\]", re.ASCII)
+_MALLOC = re.compile(
+    rf"MallocMemory type\[(\w{{1,20}})\] memaddr\[([0-9a-fxA-FX]{{1,24}})\] mem_size\[{_N}\]", re.ASCII
+)
 _SUMMARY = re.compile(r"\[IMAS\]AfterAssignMemory : (\S{1,600}) (?=memoffset\[)", re.ASCII)
 _PAIR = re.compile(r"(\w{1,40})\[([^\]]{0,200})\]")
 _CONTINUOUS = re.compile(
-    rf"\[IMAS\](?P<what>Continuous input|Continuous output|Atomic output|Atomic ordinary workspace|Atomic fusion workspace) ?: "
-    rf"Set (?P<graph>\S{{1,600}}) name\[(?P<name>.{{0,600}})\] optype\[(?P<op>[^\]]{{0,200}})\] "
-    rf"(?P<kind>output|workspace|input)\[(?P<index>\d{{1,9}})\] offset to \[(?P<offset>-?\d{{1,20}})\] "
-    rf"stream_id\[(?P<stream>-?\d{{1,9}})\] memtype\[(?P<memtype>\d{{1,9}})\] s?size\[(?P<size>\d{{1,20}})\] "
-    rf"real_?size\[(?P<real>\d{{1,20}})\]",
+    r"\[IMAS\](?P<what>Continuous input|Continuous output|Atomic output|Atomic ordinary workspace|Atomic fusion workspace) ?: "
+    r"Set (?P<graph>\S{1,600}) name\[(?P<name>.{0,600})\] optype\[(?P<op>[^\]]{0,200})\] "
+    r"(?P<kind>output|workspace|input)\[(?P<index>\d{1,9})\] offset to \[(?P<offset>-?\d{1,20})\] "
+    r"stream_id\[(?P<stream>-?\d{1,9})\] memtype\[(?P<memtype>\d{1,9})\] s?size\[(?P<size>\d{1,20})\] "
+    r"real_?size\[(?P<real>\d{1,20})\]",
     re.ASCII,
 )
 _STREAMS = re.compile(r"At last, stream num: (\d{1,9})", re.ASCII)
@@ -77,7 +79,9 @@ def other_facts(text: str, facts: dict[str, list[Any]]) -> None:
         elif (m := _MALLOC.search(text)) is not None:
             facts.setdefault("malloc_memory", []).append({"type": m[1], "size": int(m[3])})
         elif (m := _SUMMARY.search(text)) is not None:
-            pairs = {k: int(v) if v.lstrip("-").isdecimal() and len(v) < 21 else v for k, v in _PAIR.findall(text[m.end() :])}
+            pairs = {
+                k: int(v) if v.lstrip("-").isdecimal() and len(v) < 21 else v for k, v in _PAIR.findall(text[m.end() :])
+            }
             facts.setdefault("summary", []).append({"graph": m[1], **pairs})
         elif (m := _CONTINUOUS.search(text)) is not None:
             facts.setdefault("continuous", []).append(_continuous(m))

@@ -13,7 +13,9 @@ FEATURE_TYPES = frozenset({2})
 """RT_MEMORY_HBM: the feature map. Other types (P2P, host) live in memories of their own."""
 
 
-def plan_of_lines(lines: Sequence[BufferLine], nodes: dict[tuple[str, str], int] | None = None) -> tuple[MemoryProblem, MemoryPlan]:
+def plan_of_lines(
+    lines: Sequence[BufferLine], nodes: dict[tuple[str, str], int] | None = None
+) -> tuple[MemoryProblem, MemoryPlan]:
     """Problem and plan of the buffers of one graph and memory type.
 
     ``nodes``: (graph, name) -> node id, for the producers. Buffers of size 0 (variables, constants) are left out. One buffer

@@ -46,8 +46,10 @@ class LoadResult:
     """The graph and the report about it.
 
     ``recorded`` is what a compiler dump or log says beyond the graph (streams, events, offsets; see ``Recorded``).
+    ``stages`` are the ``Stage`` values of a folder of dumps, in compilation order; the graph is that of the last one.
     """
 
     graph: Graph
     report: LoadReport
     recorded: Recorded | None = None
+    stages: tuple[Any, ...] = ()

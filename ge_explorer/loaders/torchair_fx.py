@@ -41,7 +41,9 @@ _GETITEM = re.compile(r"\(args = \(%(\w+), (\d{1,5})\), kwargs = \{\}\)\Z", re.A
 _INPUT = re.compile(r"input (?P<index>\d{1,6}): (?P<value>.*)\Z", re.ASCII)
 _SIZE = re.compile(r"size=\((?P<dims>[^()]*)\)")
 _DTYPE = re.compile(r"dtype=torch\.(\w{1,20})")
-_FX = re.compile(rb"%[A-Za-z_]\w*[^\n%]{0,300}? = (?:placeholder|call_function|get_attr|call_method|call_module)\[target=")
+_FX = re.compile(
+    rb"%[A-Za-z_]\w*[^\n%]{0,300}? = (?:placeholder|call_function|get_attr|call_method|call_module)\[target="
+)
 
 
 @dataclass
@@ -212,7 +214,11 @@ def _with_remarks(result: LoadResult, graphs: list[_Fx]) -> LoadResult:
         Text("streams, events and offsets: this graph is from before GE", "流、事件与偏移：该图早于 GE 编译")
     ]  # fmt: skip
     if len(graphs) > 1:
-        found.append(Text("{n} graphs in the text; the last one is shown", "文本中有 {n} 个图，显示最后一个").format(n=len(graphs)))
+        found.append(
+            Text("{n} graphs in the text; the last one is shown", "文本中有 {n} 个图，显示最后一个").format(
+                n=len(graphs)
+            )
+        )
     unknown = [n for g in graphs[-1:] for n in g.unknown]
     if unknown:
         missing.append(
@@ -223,4 +229,3 @@ def _with_remarks(result: LoadResult, graphs: list[_Fx]) -> LoadResult:
     if any(t is not None and t.shape is None for t in result.graph.tensors):
         missing.append(Text("shapes and types inside the graph", "图内部的形状与数据类型"))
     return replace(result, report=replace(report, found=tuple(found), missing=tuple(missing)))
-

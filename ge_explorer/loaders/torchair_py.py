@@ -53,7 +53,9 @@ TORCHAIR_PY = TorchairPyLoader()
 def _statements(source: Source) -> list[tuple[int, str]]:
     """(line, text) of the calls. torchair writes one per line; a string may hold escapes, never a line end."""
     text = source.data.decode("utf-8", "replace")
-    return [(k, line.strip()) for k, line in enumerate(text.split("\n"), 1) if "= ge." in line and not line.startswith("#")]
+    return [
+        (k, line.strip()) for k, line in enumerate(text.split("\n"), 1) if "= ge." in line and not line.startswith("#")
+    ]
 
 
 class _Reader:
@@ -143,7 +145,13 @@ def _literal(e: ast.expr) -> Any:
         value = ast.literal_eval(e)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return ast.unparse(e)[:2000]
-    return tuple(value) if isinstance(value, list) else value if isinstance(value, int | float | str | tuple) else str(value)
+    return (
+        tuple(value)
+        if isinstance(value, list)
+        else value
+        if isinstance(value, int | float | str | tuple)
+        else str(value)
+    )
 
 
 def _depth(text: str) -> int:

@@ -80,7 +80,7 @@ def build_ge_dot(s: Snapshot, scope: int = 0) -> str:
     for row in by_stream:
         _fold(row)
     nodes = [i for i in items if i.kind == "node"]
-    active = _active_lists(s)
+    active = active_lists(s)
     blue = {k for i in nodes if i.stream >= 0 and s.graph.node(i.node).op == SWITCH for k in active.get(i.node, ())}
     name = s.graph.name if scope == 0 else s.graph.scope(scope).name
     body = "".join(_stream(s, k, row, k in blue, active) for k, row in enumerate(by_stream))
@@ -103,10 +103,10 @@ def _items(s: Snapshot, scope: int) -> list[_Item]:
         if n.op == SEND or n.op == RECV:
             found = _EVENT_ID[n.op].search(n.name)
             out.append(
-                _Item(len(out), SEND if n.op == SEND else RECV, _stream_of(s, i), i, int(found[1]) if found else None)
+                _Item(len(out), SEND if n.op == SEND else RECV, stream_of(s, i), i, int(found[1]) if found else None)
             )
         else:
-            out.append(_Item(len(out), "node", _stream_of(s, i), i))
+            out.append(_Item(len(out), "node", stream_of(s, i), i))
         for e in behind.get(i, ()):
             out.append(_Item(len(out), SEND, _end_stream(s, i, e.send_stream), event=e.id))
     return out
@@ -144,7 +144,8 @@ def _walk(s: Snapshot, scope: int) -> list[int]:
     return out
 
 
-def _stream_of(s: Snapshot, node: int) -> int:
+def stream_of(s: Snapshot, node: int) -> int:
+    """Physical stream of a node where the split was made, else its logical one; -1 for none."""
     if s.physical is not None and node < s.physical.node.size:
         return int(s.physical.node[node])
     return logical_stream(s, node)
@@ -152,10 +153,10 @@ def _stream_of(s: Snapshot, node: int) -> int:
 
 def _end_stream(s: Snapshot, node: int, stated: int) -> int:
     """Stream of an event's end; one on its node's main stream follows the node through the split."""
-    return _stream_of(s, node) if stated == logical_stream(s, node) else stated
+    return stream_of(s, node) if stated == logical_stream(s, node) else stated
 
 
-def _active_lists(s: Snapshot) -> Mapping[int, tuple[int, ...]]:
+def active_lists(s: Snapshot) -> Mapping[int, tuple[int, ...]]:
     """Activating node -> streams: of the split, of the logical plan, or of the attribute in a loaded graph."""
     from_file: dict[int, tuple[int, ...]] = {}
     for n in s.graph:

@@ -27,7 +27,7 @@ FACET_LABELS = {
     "stream": Text("stream", "流"), "event": Text("event", "事件"), "events": Text("events", "事件"),
     "active_stream_list": Text("streams it starts", "激活的流"), "engine": Text("engine", "引擎"),
     "cluster": Text("cluster", "簇"), "label": Text("stream label", "流标签"), "op": Text("operator type", "算子类型"),
-    "order": Text("order", "顺序"), "offset": Text("offset", "偏移"),
+    "order": Text("order", "顺序"), "offset": Text("offset", "偏移"), "route": Text("route", "路径"),
     "streams": Text("stream", "流"), "sync": Text("event", "事件"), "placement": Text("engine", "引擎"),
     "clusters": Text("cluster", "簇"), "memory": Text("memory", "内存"), "graph": Text("graph", "图"),
     "sequence": Text("order", "顺序"), "physical": Text("physical stream", "物理流"),

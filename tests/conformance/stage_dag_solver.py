@@ -90,7 +90,7 @@ def times_of(case: Case) -> UnitTimes:
         [dict(enumerate(row)) for row in s.get("unit_duration_hist", [])],
         s.get("unit_active_levels", []),
         both_ways(succ, pred),
-        hints if hints is not None else [given.get(str(u), -1) for u in range(len(given))],
+        hints if hints is not None else [given.get(str(u), -1) for u in range(max(map(int, given), default=-1) + 1)],
         [a + b for a, b in zip(aiv, aic, strict=True)],
         [max(a, b) for a, b in zip(s.get("unit_peak_aiv", []), s.get("unit_peak_aic", []), strict=True)],
         s.get("unit_interaction", s.get("interaction", [])),

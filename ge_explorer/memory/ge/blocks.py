@@ -67,7 +67,11 @@ class Entry:
 
 @dataclass(eq=False, slots=True)
 class Block:
-    """A block in the making. ``size`` is its size class; ``uid`` its creation number, the identity over all steps."""
+    """A block in the making. ``size`` is its size class; ``uid`` its creation number, the identity over all steps.
+
+    ``children`` are nested by lifetime, side by side from the head; ``layers`` are blocks of other batches, each layer from the
+    head again.
+    """
 
     uid: int
     size: int
@@ -88,6 +92,7 @@ class Block:
     symbol: Symbol | None = None
     entries: list[Entry] = field(default_factory=list)
     children: list[Block] = field(default_factory=list)
+    layers: list[list[Block]] = field(default_factory=list)
     used: int = 0
     nested: bool = False
     parent: Block | None = None

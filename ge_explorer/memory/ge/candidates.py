@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ge_explorer.memory.ge.batches import overlay_batches
 from ge_explorer.memory.ge.blocks import Block
 from ge_explorer.memory.ge.context import Context, Strategy
+from ge_explorer.memory.ge.groups import line_up_groups
 from ge_explorer.memory.ge.layout import place_blocks
 from ge_explorer.memory.ge.level1 import State
 from ge_explorer.memory.ge.level2 import Nesting
@@ -50,11 +52,9 @@ def run_candidate(ctx: Context, strategy: Strategy) -> Candidate:
     sizes = planned_sizes(ctx.view, ctx.largest_label)
     if not sizes and not has_buffers(ctx.view):
         sizes = [FLOOR]
-    if strategy.name == "max-block":
-        classes = tuple(sizes[-1:])
-    else:
-        classes = binary_classes(sizes)
+    classes = tuple(sizes[-1:]) if strategy.name == "max-block" else binary_classes(sizes)
     s = State(ctx, strategy, classes)
     run_level1(s)
     blocks = Nesting(s).run() if ctx.options.reuse and strategy.level2 else list(s.blocks)
+    blocks = overlay_batches(s, line_up_groups(s, blocks))
     return Candidate(strategy, classes, s, blocks, place_blocks(blocks))

@@ -65,7 +65,7 @@ def build_context(view: View, symbols: Symbols, options: GeOptions) -> Context:
 
 def _differing_merges(view: View, symbols: Symbols, ids: StreamIds) -> frozenset[Anchor]:
     """Keys of symbols with a merge whose inputs come from different streams: they take over nobody's bytes (A12)."""
-    out = set()
+    out: set[Anchor] = set()
     for op in view.ops:
         if op.type in MERGE:
             made = [s for s in op.inputs if s is not None]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ge_explorer.memory.ge.blocks import FOREVER
-from ge_explorer.memory.ge.life import life_of
+from ge_explorer.memory.ge.life import Life, life_of
 from ge_explorer.memory.ge.stream_edges import StreamEdges
 from ge_explorer.memory.ge.stream_ids import StreamIds
 from ge_explorer.memory.ge.symbols import Symbols
@@ -156,16 +156,12 @@ def _seen_from(edges: StreamEdges, stream: int, own: int, when: int) -> int:
     return 1 if found is None else found[1]
 
 
-def group_end(view: View, op: Op, group: Op, symbols: Symbols, ids: StreamIds, edges: StreamEdges) -> int:
-    """When the group's bytes are free again, as the stream of its first member sees it."""
+def group_life(view: View, op: Op, group: Op, symbols: Symbols, ids: StreamIds, edges: StreamEdges) -> Life:
+    """Life of all inputs of a group together, as the stream of its first member sees it."""
     own = ids.of[op.place]
-    return max(
-        (
-            life_of(view, symbols, edges, ids.of, Anchor(s.op, s.index, True), own, 0).back
-            for s in inputs_of(view, group)
-        ),
-        default=0,
-    )
+    lives = [life_of(view, symbols, edges, ids.of, Anchor(s.op, s.index, True), own, 0) for s in inputs_of(view, group)]
+    streams: frozenset[int] = frozenset().union(*(x.streams for x in lives))
+    return Life(max(x.back for x in lives), max(x.out for x in lives), streams)
 
 
 def cascade_begins(view: View) -> dict[Source, int]:

@@ -11,18 +11,20 @@ from ge_explorer.memory.sizes import aligned
 def resize(b: Block) -> int:
     """Final size: the largest buffer or all children side by side, children first. User buffers keep their class until placed."""
     inside = sum(resize(k) for k in b.children)
+    layer = max((sum(resize(k) for k in layer) for layer in b.layers), default=0)
     if not b.zero_copy:
-        b.size = aligned(max(b.real, inside))
+        b.size = aligned(max(b.real, inside, layer))
     return b.size
 
 
 def set_head(b: Block, head: int) -> None:
     """Give a block and its children their offsets; children lie side by side from the head."""
     b.head = head
-    at = head
-    for k in b.children:
-        set_head(k, at)
-        at += k.size
+    for row in (b.children, *b.layers):
+        at = head
+        for k in row:
+            set_head(k, at)
+            at += k.size
 
 
 def place_blocks(blocks: Sequence[Block]) -> dict[int, int]:
@@ -47,5 +49,5 @@ def parents_first(blocks: Sequence[Block]) -> list[Block]:
     while stack:
         b = stack.pop()
         out.append(b)
-        stack.extend(reversed(b.children))
+        stack.extend(reversed([*b.children, *(k for layer in b.layers for k in layer)]))
     return out

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ge_explorer.memory.ge import continuous as side
-from ge_explorer.memory.ge.blocks import Block, Entry, Kind
+from ge_explorer.memory.ge.blocks import FOREVER, Block, Entry, Kind
 from ge_explorer.memory.ge.context import Context, Strategy
 from ge_explorer.memory.ge.decisions import SHOWN_REFUSALS, Action, Decision
 from ge_explorer.memory.ge.reuse_flags import WORKSPACE_FLAGS, ReuseFlags
@@ -79,7 +79,9 @@ class State:
     ) -> None:  # fmt: skip
         """Append a decision."""
         self.decisions.append(
-            Decision(action, r.node, kind, index, block, why, pool, other, len(refused), tuple(refused[:SHOWN_REFUSALS]))
+            Decision(
+                action, r.node, kind, index, block, why, pool, other, len(refused), tuple(refused[:SHOWN_REFUSALS])
+            )
         )
 
     def block_size(self, size: int) -> int:
@@ -136,7 +138,7 @@ def take_or_new(s: State, r: Request) -> Block:
     if r.life_end:
         if side.known(r.life_end):
             e.end = r.life_end
-        e.symbol_end = r.life_end if r.flags.post else side.FOREVER
+        e.symbol_end = r.life_end if r.flags.post else FOREVER
     block.append(e)
     block.same_stream = block.same_stream and not merge
     block.reusable = block.reusable and (block.post or r.flags.pre)
@@ -209,4 +211,3 @@ def workspace_type(op: Op, w: int) -> tuple[int, bool]:
     if w < len(session) and session[w] == 1:
         return 1 << 32 | HBM, True
     return HBM, True
-

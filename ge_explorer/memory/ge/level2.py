@@ -80,7 +80,9 @@ class Nesting:
         if p.batch != c.batch or p.memory_type != c.memory_type:
             return False
         fits = self.follows(p, c) or self.follows(c, p)
-        if (p.zero_copy and (c.continuous or c.first or c.last)) or (c.zero_copy and (p.continuous or p.first or p.last)):
+        if (p.zero_copy and (c.continuous or c.first or c.last)) or (
+            c.zero_copy and (p.continuous or p.first or p.last)
+        ):
             return False
         if p.continuous or c.continuous:
             if fits:

@@ -5,7 +5,6 @@ Equal blocks are frequent, so their order, and with it their offsets, depends on
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Sequence
 from functools import cmp_to_key
 from typing import TypeVar
@@ -68,8 +67,11 @@ def _quick(v: list[T], first: int, last: int, depth: int, less: Callable[[T, T],
 
 def _heap_sorted(items: Sequence[T], less: Callable[[T, T], bool]) -> list[T]:
     """Stand-in for the heap sort that GE's lists never reached; ties keep their order."""
-    key = cmp_to_key(lambda a, b: -1 if less(a, b) else 1 if less(b, a) else 0)
-    return heapq.nsmallest(len(items), items, key=key)
+
+    def order(a: T, b: T) -> int:
+        return -1 if less(a, b) else 1 if less(b, a) else 0
+
+    return sorted(items, key=cmp_to_key(order))
 
 
 def hash_map_order(keys: Sequence[int]) -> list[int]:

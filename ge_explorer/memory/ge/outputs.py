@@ -22,6 +22,7 @@ class Membership:
     begin: int
     life_end: int = 0
     size: int = 0
+    streams: frozenset[int] = frozenset()
     padded: Source | None = None
     first_of: Source | None = None
 
@@ -110,8 +111,8 @@ def _membership(s: State, op: Op, o: int) -> Membership:
             if fusion or separate:
                 if ctx.options.reuse:
                     m.begin = min(m.begin, side.group_begin(view, op, group, ctx.ids, ctx.edges))
-                    end = side.group_end(view, op, group, ctx.symbols, ctx.ids, ctx.edges)
-                    m.life_end = max(m.life_end, end)
+                    life = side.group_life(view, op, group, ctx.symbols, ctx.ids, ctx.edges)
+                    m.life_end, m.streams = max(m.life_end, life.back), m.streams | life.streams
                 if separate:
                     m.size = max(m.size, side.group_size(view, group))
                 continue
@@ -133,6 +134,7 @@ def _own(s: State, op: Op, o: int, symbol: Symbol, m: Membership) -> None:
     r.zero_copy = is_zero_copy(s.ctx, op, o, symbol, m.is_group)
     r.not_in_zero_copy = m.first_of is not None or not may_lie_in_user_memory(s.ctx, symbol, op)
     block = take_or_new(s, r)
+    block.tail_entry.out_count = max(block.tail_entry.out_count, len(m.streams))
     block.refcount += max(len(x.readers), symbol.connected_inputs)
     _keep(s, op, symbol, block, m)
 
@@ -151,7 +153,7 @@ def _refer(s: State, op: Op, o: int, symbol: Symbol, m: Membership) -> None:
         if found is not None and found.index == 0:
             group = view.ops[found.op]
             begin = min(begin, side.group_begin(view, op, group, ctx.ids, ctx.edges))
-            until = max(until, side.group_end(view, op, group, ctx.symbols, ctx.ids, ctx.edges))
+            until = max(until, side.group_life(view, op, group, ctx.symbols, ctx.ids, ctx.edges).back)
     last.symbol_end = until if last.symbol_end == UNSET else max(last.symbol_end, until)
     last.raise_end(op.id)
     flags = ctx.flags_of(symbol)
@@ -161,9 +163,9 @@ def _refer(s: State, op: Op, o: int, symbol: Symbol, m: Membership) -> None:
     if not x.readers:
         block.refcount += 1
     label = str(op.attrs.get(BATCH_LABEL, ""))
-    if last.op.type == "PartitionedCall" and op.type != "PartitionedCall" and ctx.in_label(label):
-        if not block.reusable or flags.pre:
-            s.counters[block.memory_type].add(last.real, block.reusable)
+    after_call = last.op.type == "PartitionedCall" and op.type != "PartitionedCall"
+    if after_call and ctx.in_label(label) and (not block.reusable or flags.pre):
+        s.counters[block.memory_type].add(last.real, block.reusable)
     s.record("refer", op, "output", o, block.uid, "same-symbol")
     _keep(s, op, symbol, block, m)
 

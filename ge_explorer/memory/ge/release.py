@@ -5,8 +5,8 @@ from __future__ import annotations
 from ge_explorer.memory.ge.blocks import FOREVER, UNSET, Block, Kind
 from ge_explorer.memory.ge.continuous import padded_output
 from ge_explorer.memory.ge.level1 import State, start_statistics, workspaces
-from ge_explorer.memory.ge.life import collect, life_of, settle
 from ge_explorer.memory.ge.libstdcxx import introsort
+from ge_explorer.memory.ge.life import collect, life_of, settle
 from ge_explorer.memory.ge.outputs import outputs
 from ge_explorer.memory.ge.reuse_flags import keeps_output
 from ge_explorer.memory.ge.symbols import Symbol

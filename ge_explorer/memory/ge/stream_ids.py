@@ -84,8 +84,9 @@ def _results(view: View, of: list[int]) -> dict[Anchor, int | None]:
             for m in body:
                 if view.ops[m].type == "NetOutput":
                     for i, s in enumerate(view.ops[m].inputs):
-                        if s is not None and i < len(op.outputs):
-                            made.setdefault(i, set()).add(_maker(s, of, out))
+                        result = view.result_index(view.ops[m], i)
+                        if s is not None and result >= 0:
+                            made.setdefault(result, set()).add(_maker(s, of, out))
         for i, streams in made.items():
             out[Anchor(op.place, i, True)] = streams.pop() if len(streams) == 1 else None
     return out

@@ -101,8 +101,8 @@ def _inputs(view: View, op: Op, table: Symbols) -> None:
             table.open(a)
             continue
         symbol = table.output(s)
-        if op.type == "NetOutput" and op.holder >= 0 and i < len(view.ops[op.holder].outputs):
-            symbol = table.union(symbol, table.of[Anchor(op.holder, i, True)])
+        if op.type == "NetOutput" and op.holder >= 0 and (result := view.result_index(op, i)) >= 0:
+            symbol = table.union(symbol, table.of[Anchor(op.holder, result, True)])
         table.append(symbol, a)
 
 

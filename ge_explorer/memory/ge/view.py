@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-from ge_explorer.graph.model import CONST_LIKE, DATA_LIKE, VARIABLE_LIKE, Graph, Node, Shape, Tensor
+from ge_explorer.graph.model import CONST_LIKE, DATA_LIKE, VARIABLE_LIKE, Graph, Shape, Tensor
 from ge_explorer.memory.aliases import PARENT_INDEX, REUSE_FLAG, REUSE_INDEX, WHILE_LIKE
 from ge_explorer.memory.problem import WORKSPACE
 from ge_explorer.memory.sizes import padded_size, payload_bytes
@@ -21,7 +21,8 @@ NO_BLOCK = CONST_LIKE | VARIABLE_LIKE | {"MultiShape", "HvdWait"}
 LOCAL_ENGINE = "DNN_VM_GE_LOCAL"
 
 
-class Anchor(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Anchor:
     """Input or output ``index`` of operator ``op`` (its place in the traversal)."""
 
     op: int
@@ -29,7 +30,8 @@ class Anchor(NamedTuple):
     out: bool
 
 
-class Source(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Source:
     """Output ``index`` of operator ``op``."""
 
     op: int
@@ -40,7 +42,8 @@ class Source(NamedTuple):
 class Output:
     """One output: ``size`` is the descriptor's, ``payload`` shape x dtype (GE's no-align size), both in bytes.
 
-    ``readers`` are (operator, input) in edge order; ``refers`` is the input it is written over by its descriptor, else -1.
+    ``readers`` are (operator, input) in edge order; ``refers`` is the input it is written over by its descriptor, else -1;
+    ``own`` says that it shares no input's bytes although its type would.
     """
 
     size: int
@@ -50,6 +53,7 @@ class Output:
     readers: tuple[Source, ...]
     refers: int
     attrs: Mapping[str, Any]
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +97,32 @@ class Op:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """All operators in GE's traversal order (a holder, then the graphs it owns)."""
+    """All operators in GE's traversal order (a holder, then the graphs it owns).
+
+    ``copied`` are results of loops whose start value must not be written, so that the loop works on a copy.
+    """
 
     ops: tuple[Op, ...]
     attrs: Mapping[str, Any]
     by_name: Mapping[str, int]
+    copied: frozenset[Source] = frozenset()
 
     def feeding(self, op: Op) -> Source | None:
         """For the Data of a subgraph: the output that feeds the holder's input it stands for."""
         index = int(op.attrs.get(PARENT_INDEX, -1))
+        if Source(op.holder, index) in self.copied:
+            return Source(op.holder, index)
         holder = self.ops[op.holder]
         return holder.inputs[index] if 0 <= index < len(holder.inputs) else None
+
+    def result_index(self, end: Op, i: int) -> int:
+        """Output of the holder that input ``i`` of a subgraph's NetOutput becomes, -1 for none (a loop's condition)."""
+        holder = self.ops[end.holder]
+        if holder.type in WHILE_LIKE and len(holder.bodies) > 1 and end.place in holder.bodies[0]:
+            return -1
+        if holder.type == "Loop":  # an ONNX Loop body returns its condition first
+            i -= max(len(end.inputs) - len(holder.outputs), 0)
+        return i if 0 <= i < len(holder.outputs) else -1
 
     def out(self, s: Source) -> Output:
         """The output behind a source."""
@@ -113,6 +132,8 @@ class View:
 def refers_to(op: Op, o: int) -> int:
     """Input that output ``o`` shares its bytes with, -1 for none (graph_utils.cc IsRefFromInput)."""
     found = -1
+    if op.outputs[o].own:
+        return -1
     if op.type == "NetOutput" or op.type in WHILE_LIKE or op.body_input:
         found = o
     elif op.type in ("Merge", "Reshape") and o == 0:
@@ -132,12 +153,13 @@ def build_view(
     order: Sequence[int] | None = None,
     sequence: Sequence[int] | None = None,
     local: Collection[int] = (),
-    views: Collection[str] = (),
+    references: Mapping[int, int] | None = None,
+    copied: Collection[int] = (),
 ) -> View:
     """View of ``graph``. ``stream`` and ``order`` (topological ids) are per node id, ``sequence`` is the traversal.
 
-    Defaults: GE's walk over all graphs, ids counted along it. ``local`` are the node ids of the GE-local engine; types in
-    ``views`` are taken as references of input 0, as that engine declares them.
+    Defaults: GE's walk over all graphs, ids counted along it. ``local`` are the node ids of the GE-local engine;
+    ``references`` (tensor -> input) adds to what the descriptors say; ``copied`` are result tensors of loops on a copy.
     """
     walk = list(graph.walk() if sequence is None else sequence)
     place = {n: i for i, n in enumerate(walk)}
@@ -154,7 +176,7 @@ def build_view(
             Op(
                 i, n, i if order is None else int(order[n]), names[n], node.op, int(stream[n]),
                 tuple(None if t is None else producer[t] for t in node.inputs),
-                tuple(_output(node, o, graph.tensor(t), edges.get(t, ()), views) for o, t in enumerate(node.outputs)),
+                tuple(_output(graph.tensor(t), edges.get(t, ()), references or {}, copied) for t in node.outputs),
                 tuple(place[c] for c in graph.control_out[n]),
                 tuple(max(int(w), 0) for w in node.attrs.get(WORKSPACE, ())),
                 place[parent] if node.scope and parent >= 0 else -1,
@@ -162,13 +184,11 @@ def build_view(
                 n in local, node.attrs,
             )
         )  # fmt: skip
-    return View(tuple(ops), graph.attrs, {o.name: o.place for o in ops})
+    return View(tuple(ops), graph.attrs, {o.name: o.place for o in ops}, frozenset(producer[t] for t in copied))
 
 
-def _output(node: Node, o: int, t: Tensor, readers: Sequence[Source], views: Collection[str]) -> Output:
+def _output(t: Tensor, readers: Sequence[Source], references: Mapping[int, int], copied: Collection[int]) -> Output:
     payload = payload_bytes(t)[0]
-    refers = int(t.attrs.get(REUSE_INDEX, 0)) if t.attrs.get(REUSE_FLAG) else -1
-    if refers < 0 and node.op in views and o == 0:
-        refers = 0
+    refers = int(t.attrs.get(REUSE_INDEX, 0)) if t.attrs.get(REUSE_FLAG) else references.get(t.id, -1)
     size = int(t.attrs[SIZE]) if SIZE in t.attrs else padded_size(payload)
-    return Output(size, payload, t.shape or (), t.dtype or "", tuple(readers), refers, t.attrs)
+    return Output(size, payload, t.shape or (), t.dtype or "", tuple(readers), refers, t.attrs, t.id in copied)

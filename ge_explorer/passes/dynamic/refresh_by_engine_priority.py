@@ -23,7 +23,7 @@ from ge_explorer.trace.state import NO_STREAM, DynamicState, Snapshot, int_array
 
 _SOURCE = f"{DSA}: DynamicStreamAllocator::RefreshContinuousStreams"
 _PER_GRAPH = f"{DSA}: DynamicStreamAllocator::RefreshStreamsForGraph"
-UNSTABLE_SORT = "GX330"
+UNSTABLE_SORT, EMPTY_STREAM = "GX330", "GX331"
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,9 @@ class RefreshByEnginePriority(Pass):
                 raise _unknown_stream(n, now[i])
             ctx.decide(node(i), "stream", now[i], after[i], rule, (stream_ref(after[i]),), why)
         count = max(len(new_of), 1)
+        for stream in sorted(set(range(1, count)) - {after[i] for i in nodes}):
+            owner = next(note for new, _, note in new_of.values() if new == stream)
+            ctx.report(_empty(stream, owner))
         ctx.status = "SUCCESS"
         streams = replace(
             s.streams,
@@ -162,6 +165,20 @@ def _unstable(meant: list[Engine]) -> Issue | None:
             "减少独占流的引擎，或把某个引擎的全部节点放到流标签上。",
         ),
         _SOURCE,
+    )  # fmt: skip
+
+
+def _empty(stream: int, owner: Text) -> Issue:
+    """GX331: all nodes of the engine or label were put on stream 0, but GE counts the stream all the same."""
+    return Issue(
+        EMPTY_STREAM, "note",
+        Text(
+            f"Stream {stream} ({owner.en}) is counted and created though no node is left on it: all of them are inputs, outputs, "
+            "constants or control flow, which stay on stream 0.",
+            f"流 {stream}（{owner.zh}）会被计数并创建，但没有节点在其上：它们都是输入、输出、常量或控制流，固定在流 0。",
+        ),
+        (stream_ref(stream),),
+        source=_PER_GRAPH,
     )  # fmt: skip
 
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
+from ge_explorer.errors import PassFailed
 from ge_explorer.ids import node
 from ge_explorer.passes.dynamic.chain import DSA
 from ge_explorer.passes.dynamic.enable import (
     AC_PARALLEL,
     ENABLE,
     OFF,
-    STATIC_ROOT,
     ac_parallel,
     multi_stream_enabled,
 )
@@ -57,9 +57,13 @@ class DynamicStart(Pass):
         }
     )
 
-    def skip_reason(self, s: Snapshot, ctx: PassContext) -> Text | None:
-        """Graphs of known shapes have their own chain."""
-        return None if s.graph.root.dynamic else STATIC_ROOT
+    def requires(self, s: Snapshot) -> None:
+        """PassFailed for a graph of known shapes: GE compiles it by the static path."""
+        if not s.graph.root.dynamic:
+            raise PassFailed(
+                "these steps are for graphs of unknown shapes", ge_status="", where=f"graph {s.graph.name}",
+                todo="Use the static steps, or load the model with unknown shapes.",
+            )  # fmt: skip
 
     def run(self, s: Snapshot, ctx: PassContext) -> Snapshot:
         """Streams 0 where none were set, and empty maps. PassFailed E10001 for a bad ``ac_parallel_enable``."""

@@ -49,7 +49,7 @@ Number = Callable[[int], int]
 
 def join(*parts: Text, sep: tuple[str, str] = (", ", "，")) -> Text:
     """Texts side by side in both languages."""
-    return Text(sep[0].join(p.en for p in parts), sep[1].join(p.get("zh") for p in parts))
+    return Text(sep[0].join([p.en for p in parts]), sep[1].join([p.zh or p.en for p in parts]))
 
 
 def placement_text(strategy: Strategy, p: Placement, number: Number) -> Text:
@@ -67,21 +67,21 @@ def placement_text(strategy: Strategy, p: Placement, number: Number) -> Text:
 
 def score_text(c: Candidate, number: Number) -> Text:
     """One candidate with the sum its score is made of."""
-    used = [(TERMS[name], w, v) for name, w, v in c.parts if v or name not in ("new", "solo")]
-    total = Text(*(_sum(used, lang) for lang in ("en", "zh")))
     k = number(c.stream)
-    name = Text("an emptied stream", "已清空的流") if k < 0 else Text(f"stream {k}", f"流 {k}")
+    total = f"{c.total:g} ="
     if c.is_new:
-        name = Text(f"new stream {k}", f"新流 {k}") if k >= 0 else Text("a new stream", "新流")
-    return Text(f"{name.en} scores {c.total:g} = {total.en}", f"{name.zh} 得分 {c.total:g} = {total.zh}")
-
-
-def _sum(parts: list[tuple[Text, float, float]], lang: str) -> str:
-    out = ""
-    for name, weight, value in parts:
-        sign = " − " if weight < 0 else " + "
-        out += f"{sign if out or weight < 0 else ''}{abs(weight):g}·{value:g} {name.get(lang)}"
-    return out.removeprefix(" ")
+        en, zh = (f"new stream {k}", f"新流 {k}") if k >= 0 else ("a new stream", "新流")
+    else:
+        en, zh = (f"stream {k}", f"流 {k}") if k >= 0 else ("an emptied stream", "已清空的流")
+    en, zh = f"{en} scores {total}", f"{zh} 得分 {total}"
+    sign = ""
+    for name, weight, value in c.parts:
+        if not value and name in ("new", "solo"):
+            continue
+        product = f"{' −' if weight < 0 else sign} {abs(weight):g}·{value:g} "
+        en, zh = en + product + TERMS[name].en, zh + product + TERMS[name].zh
+        sign = " +"
+    return Text(en, zh)
 
 
 def _tie(strategy: Strategy, winner: Candidate, close: list[Candidate]) -> Text:

@@ -34,8 +34,15 @@ class MainStreamMerger(CountingMerger):
 
     def conflicts(self, unit: int) -> list[int]:
         """Per open stream Σ over the window of nodes of the unit × nodes of the stream on the same level."""
-        mine = [(lv, n) for lv, n in self.units.hist[unit].items() if self.first <= lv <= self.last]
-        return [sum(n * row[lv] for lv, n in mine) for row in self.hist]
+        mine = self.levels_in_window(unit)
+        return [self.conflict(mine, s) for s in range(self.active)]
+
+    def conflict(self, mine: Sequence[tuple[int, int]], stream: int) -> int:
+        """The same for one stream; ``mine`` are (level, nodes) of the unit inside the window."""
+        row, total = self.hist[stream], 0
+        for lv, n in mine:
+            total += n * row[lv]
+        return total
 
     def candidates(self, unit: int, *, new: bool) -> list[int]:
         """The main stream once it is open, or as the first of all; neighbours by edges and id; least overlap by id."""
@@ -52,12 +59,13 @@ class MainStreamMerger(CountingMerger):
 
     def score(self, unit: int, streams: Iterable[int]) -> tuple[Candidate, ...]:
         """An empty new stream has no overlap; only the main stream earns the bonus."""
-        o, weights, conflict = self.options, self.neighbour_weights(unit), self.conflicts(unit)
+        o, weights = self.options, self.neighbour_weights(unit)
+        mine = self.levels_in_window(unit)
         edges = sum(weights.values())
         out = []
         for s in streams:
             new = s >= self.active
-            clash, events = 0 if new else conflict[s], edges - weights.get(s, 0)
+            clash, events = 0 if new else self.conflict(mine, s), edges - weights.get(s, 0)
             bonus = self.solo[unit] if s == o.main_stream else 0
             parts = (
                 ("events", o.event_local_weight, events),

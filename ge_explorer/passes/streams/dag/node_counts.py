@@ -42,9 +42,13 @@ class CountingMerger(Merger):
         p = self.units
         return sorted(units, key=lambda u: (-p.size[u], -p.interaction[u], -p.peak[u], p.earliest[u], u))
 
+    def levels_in_window(self, unit: int) -> list[tuple[int, int]]:
+        """(level, nodes) of a unit inside the window."""
+        return [(lv, n) for lv, n in self.units.hist[unit].items() if self.first <= lv <= self.last]
+
     def in_window(self, unit: int) -> int:
         """Nodes of a unit inside the window."""
-        return sum(n for lv, n in self.units.hist[unit].items() if self.first <= lv <= self.last)
+        return sum(n for _, n in self.levels_in_window(unit))
 
     def neighbour_weights(self, unit: int) -> dict[int, int]:
         """Stream -> number of edges between the unit and what already lies there."""

@@ -10,21 +10,23 @@ from __future__ import annotations
 import os
 import re
 import stat
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
-from ge_explorer.errors import InputError, did_you_mean
+from ge_explorer.errors import InputError
 
 KEY = "MINIDAG_PROFILING_PATH"
 """GE's environment variable; here an option of the same name, because a compile depends on its inputs only."""
 
 COLUMNS = ("Op Name", "Task Type", "Task Duration(us)", "Block Num", "Mix Block Num")
-SIZE_LIMIT = 64 << 20
+SIZE_LIMIT = 32 << 20
 """Largest file in bytes (ours; GE has no limit)."""
 
+_FLOAT = struct.Struct("<f")
+FLOAT_MAX, FLOAT_MIN = 3.4028234663852886e38, 1.1754943508222875e-38
+"""Largest C++ float, and the smallest that is not denormal."""
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", re.ASCII)
 _INTEGER = re.compile(r"\s*([+-]?\d+)", re.ASCII)
 
@@ -60,18 +62,16 @@ def find_column(headers: Sequence[str], name: str) -> int:
 
 def core_counts(task_type: str, blocks: int, mix_blocks: int) -> tuple[int, int]:
     """(cube, vector) blocks of a task type; (0, 0) for every other type (ProfilingParser::CalculateCoreCounts)."""
-    by_type = {
-        "AI_CORE": (blocks, 0),
-        "AI_VECTOR_CORE": (0, blocks),
-        "MIX_AIC": (blocks, mix_blocks),
-        "MIX_AIV": (mix_blocks, blocks),
-    }
-    return by_type.get(task_type, (0, 0))
+    if task_type in ("AI_CORE", "MIX_AIC"):
+        return blocks, mix_blocks if task_type == "MIX_AIC" else 0
+    if task_type in ("AI_VECTOR_CORE", "MIX_AIV"):
+        return mix_blocks if task_type == "MIX_AIV" else 0, blocks
+    return 0, 0
 
 
 def parse_row(fields: Sequence[str], columns: Sequence[int]) -> ProfileRow | None:
     """One row, or None when GE would skip it. ``columns`` are the positions of ``COLUMNS`` (ProfilingParser::ParseRow)."""
-    if any(not 0 <= c < len(fields) for c in columns):
+    if not 0 <= min(columns) <= max(columns) < len(fields):
         return None
     name, kind, duration, blocks, mix = (fields[c] for c in columns)
     time, n, m = _to_float(duration), _to_uint32(blocks), _to_uint32(mix)
@@ -127,7 +127,8 @@ def read_profile(path: str) -> Profile:
 
 def float32(value: float) -> float:
     """The value as GE stores it, a C++ float."""
-    return float(np.float32(value))
+    single: float = _FLOAT.unpack(_FLOAT.pack(value))[0]
+    return single
 
 
 def _split(line: str) -> list[str]:
@@ -145,8 +146,7 @@ def _to_float(text: str) -> float | None:
     if not m:
         return None
     value = float(m[1])
-    limits = np.finfo(np.float32)
-    if abs(value) > limits.max or (value != 0.0 and abs(value) < limits.tiny):
+    if abs(value) > FLOAT_MAX or (value != 0.0 and abs(value) < FLOAT_MIN):
         return None
     return float32(value)
 
@@ -162,4 +162,6 @@ def _to_uint32(text: str) -> int | None:
 def _hint(missing: str, headers: Sequence[str]) -> str:
     if any(h != missing and h.strip("\ufeff \t\r") == missing for h in headers):
         return f"GE compares names exactly: remove the space, carriage return or byte-order mark around {missing!r}."
-    return did_you_mean(missing, headers) if headers else f"The first line must name {', '.join(COLUMNS)}."
+    if missing.replace("Num", "Dim") in headers:
+        return f"Older msprof versions wrote {missing.replace('Num', 'Dim')!r}; GE looks for {missing!r}."
+    return f"GE reads msprof's op_summary table, with the columns {', '.join(COLUMNS)}."
