@@ -24,6 +24,7 @@ STEPS: tuple[tuple[str, str], ...] = (
     # partition
     ("place-engines", _P + "partition.place_engines:PlaceEngines"),
     ("user-stream-labels", _P + "partition.user_stream_labels:UserStreamLabels"),
+    ("label-bodies", _P + "partition.label_bodies:LabelBodies"),
     ("topological-sort", _P + "partition.topological_sort:TopologicalSort"),
     ("mark-cv-parallel", _P + "partition.mark_cv_parallel:MarkCvParallel"),
     ("second-partition", _P + "partition.second_partition:SecondPartition"),
@@ -41,6 +42,7 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("optimize-ineffective", _P + "streams.optimize_ineffective:OptimizeIneffective"),
     ("mini-dag", _P + "streams.mini_dag:MiniDag"),
     ("refresh-streams", _P + "streams.refresh_streams:RefreshStreams"),
+    ("attach-streams", _P + "streams.attach_streams:AttachStreams"),
     # memory: GE plans it on logical streams, before any event exists
     ("plan-memory", _P + "memory.plan_memory:PlanMemory"),
     # events
@@ -52,6 +54,20 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("optimize-by-activation", _P + "sync.optimize_by_activation:OptimizeByActivation"),
     ("switch-clean-up", _P + "sync.switch_clean_up:SwitchCleanUp"),
     ("renumber-events", _P + "sync.renumber_events:RenumberEvents"),
+    ("reuse-events", _P + "sync.reuse_events:ReuseEvents"),
+    ("attached-events", _P + "sync.attached_events:AttachedEvents"),
+    ("activate-by-switch", _P + "sync.activate_by_switch:ActivateBySwitch"),
+    ("activate-loop", _P + "sync.activate_loop:ActivateLoop"),
+    ("cover-netoutput", _P + "sync.cover_netoutput:CoverNetOutput"),
+    ("generate-sync-nodes", _P + "sync.generate_sync_nodes:GenerateSyncNodes"),
+    ("attached-resources", _P + "sync.attached_resources:AttachedResources"),
+    # physical: how many tasks there are, and which streams are too long for the device
+    ("count-tasks", _P + "physical.count_tasks:CountTasks"),
+    ("assign-single-stream", _P + "physical.assign_single_stream:AssignSingleStream"),
+    ("split-streams", _P + "physical.split_streams:SplitStreams"),
+    ("update-activation", _P + "physical.update_activation:UpdateActivation"),
+    ("generate-split-nodes", _P + "physical.generate_split_nodes:GenerateSplitNodes"),
+    ("post-process-streams", _P + "physical.post_process:PostProcessStreams"),
 )
 
 PASSES: Registry[type[Pass]] = Registry("pass", dict(STEPS), group="ge_explorer.passes")

@@ -16,7 +16,7 @@ from ge_explorer.passes.streams.attach_streams import AttachStreams
 from ge_explorer.passes.streams.mini_dag import MiniDag
 from ge_explorer.passes.streams.optimize_ineffective import OptimizeIneffective
 from ge_explorer.passes.streams.refresh_streams import RefreshStreams
-from ge_explorer.trace.state import NO_STREAM, PhysicalStreams, Snapshot
+from ge_explorer.trace.state import NO_STREAM, SYNC_OPS, PhysicalStreams, Snapshot
 from ge_explorer.views.stream_summary import build_summary
 
 
@@ -46,6 +46,9 @@ def compare_facts(case: Case, s: Snapshot, report: Report) -> None:
         report.equal("stream_count", p.count, expect["stream_count"])
     if "node_streams" in expect:
         report.equal("node_streams", {k: int(p.node[ids[k]]) for k in expect["node_streams"]}, expect["node_streams"])
+    if "assigned_any" in expect:
+        assert s.streams is not None
+        report.true("assigned_any", any(s.streams.node[ids[n]] >= 0 for n in expect["assigned_any"]))
     for group in expect.get("different_stream", ()):
         report.equal(f"different {group}", len({int(p.node[ids[n]]) for n in group}), len(group))
     for key, count in (("same_attached_streams", False), ("different_attached_streams", True)):
@@ -66,9 +69,13 @@ def compare_facts(case: Case, s: Snapshot, report: Report) -> None:
             place = {i: k for k, i in enumerate(graph.scope(graph.node(name).scope).nodes)}
             near = graph.control_out[ids[name]] if key == "control_out" else graph.node(name).control_in
             near = sorted(near, key=place.__getitem__)
-            got = [(graph.node(i).op, int(p.node[i])) for i in near if graph.node(i).op != "StreamActive"]
-            want = [(r["type"], stream_of(r["stream"], p, ids)) for r in rows]
-            report.equal(f"{key} of {name}", got, want)
+            got = [(graph.node(i).op, int(p.node[i])) for i in near if graph.node(i).op in SYNC_OPS]
+            want = [(r["type"], stream_of(r["stream"], p, ids) if "stream" in r else None) for r in rows]
+            bare = [(op, None) for op, _ in got] if any(x is None for _, x in want) else got
+            if expect.get("control_match") == "contains":
+                report.true(f"{key} of {name}", all(w in bare for w in want), got)
+            else:
+                report.equal(f"{key} of {name}", bare, want)
     for row in expect.get("inserted", ()):
         inserted(row, s, p, report)
     if "logical_streams" in expect:
@@ -98,11 +105,17 @@ def inserted(row: Mapping[str, Any], s: Snapshot, p: PhysicalStreams, report: Re
         if "stream" in row:
             report.equal("its stream", int(p.node[n.id]), row["stream"])
         if "active_stream_list" in row:
-            report.equal("its active list", list(p.sync.active_streams.get(n.id, ())), row["active_stream_list"])
+            # GE's test does not say whether it reads the list before or after the split, and the recordings fix both.
+            assert s.sync is not None
+            lists = [list(x.active_streams.get(n.id, ())) for x in (p.sync, s.sync)]
+            report.true("its active list", row["active_stream_list"] in lists, lists)
         if "attached_stream" in row:
             report.equal("its attached stream", p.attached.get(n.id, (-1,))[0], row["attached_stream"])
-        if "control_out" in row:
-            report.equal("behind it", [graph.node(i).op for i in graph.control_out[n.id]], row["control_out"])
+        for key, near in (("control_out", graph.control_out[n.id]), ("control_in", n.control_in)):
+            if key in row:
+                report.equal(
+                    f"sync nodes, {key}", [op for op in (graph.node(i).op for i in near) if op in SYNC_OPS], row[key]
+                )
 
 
 def logical(s: Snapshot, expect: Mapping[str, Mapping[str, Any]], report: Report) -> None:

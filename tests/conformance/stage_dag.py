@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import fields, replace
 from typing import Any
 
@@ -18,7 +17,6 @@ from ge_explorer.passes.streams.dag.profiling import float32
 from ge_explorer.passes.streams.dag.residual import Residual
 from ge_explorer.passes.streams.dag.units import MergeError, MergeOptions
 from ge_explorer.passes.streams.mini_dag import MiniDag
-from ge_explorer.pipelines import static
 from ge_explorer.trace.state import Options
 
 
@@ -151,55 +149,3 @@ def mini_dag(case: Case, report: Report) -> None:
         text, from_graph = mode_text(state.graph, case.options.get(KEY, ""))
         kind = parse_mode(text, from_graph=from_graph).kind
         report.equal("cv_parallel_enabled", kind == "cv", case.expect["cv_parallel_enabled"])
-
-
-# ------------------------------------------------------------- a whole compile
-KNOWN = {"status", "assigned_any", "control_out", "control_match", "inserted"}
-CHAPTERS = ("partition", "streams", "events")
-
-
-def automatic_system_case(case: Case) -> bool:
-    """GE compiled the whole graph in a DAG mode, and the case asks for streams and for events at named places."""
-    return case.level == "system" and ":" in case.options.get(KEY, "") and case.expect.keys() <= KNOWN
-
-
-def with_body_heads(case: Case) -> Case:
-    """GE's label maker, which runs before any pass of ours, puts a StreamActive before the first nodes of a called graph."""
-    raw = deepcopy(dict(case.raw))
-    for name, g in raw["graph"].get("subgraphs", {}).items():
-        fed = {e[2] for e in g.get("edges", [])} | {b for _, b in g.get("control", [])}
-        first = [n["name"] for n in g["nodes"] if n["name"] not in fed]
-        head = f"{name}/StreamActive"
-        attrs = {"subgraph_first_active": True, "_rts_label_node": True, "_switch_branch_node_label": head}
-        g["nodes"].insert(0, {"name": head, "type": "StreamActive", "engine": "DNN_VM_RTS", "attrs": attrs})
-        g["control"] = [*([head, n] for n in first), *g.get("control", [])]
-    return Case(raw, case.file)
-
-
-@handles("whole", when=automatic_system_case)
-def whole(case: Case, report: Report) -> None:
-    """From partition to events: a Send behind a node and a Recv before it are the two ends of an event."""
-    state = build_snapshot(with_body_heads(case))
-    steps = [i.pass_ for i in static() if i.pass_.chapter in CHAPTERS and i.pass_.name != "place-engines"]
-    trace = run_case(state, ("placement", "order", "sequence", "scope_order"), steps)
-    report.equal("status", "failed" if trace.failed else "success", case.expect["status"])
-    s, expect = trace.final, case.expect
-    if trace.failed or s.streams is None or s.sync is None:
-        return
-    graph = s.graph
-    sends, recvs = {e.send for e in s.sync.events}, {e.recv for e in s.sync.events}
-    if "assigned_any" in expect:
-        got = [n for n in expect["assigned_any"] if s.streams.node[graph.by_name[n]] >= 0]
-        report.true("assigned_any", bool(got))
-    for name, neighbours in expect.get("control_out", {}).items():
-        if any(n != {"type": "Send"} for n in neighbours) or expect.get("control_match") != "contains":
-            raise Unsupported("inserted neighbours other than one Send")
-        report.true(f"Send behind {name}", graph.by_name[name] in sends)
-    for want in expect.get("inserted", []):
-        if want.get("type") != "StreamActive" or want.keys() - {"type", "graph", "control_in", "control_out"}:
-            raise Unsupported(f"inserted {want.get('type')}")
-        members = next(x for x in graph.scopes if x is not None and x.name == want["graph"]).nodes
-        heads = [i for i in members if graph.node(i).op == "StreamActive"]
-        for key, kind, ends in (("control_in", "Recv", recvs), ("control_out", "Send", sends)):
-            if kind in want.get(key, []):
-                report.true(f"{kind} at the StreamActive of {want['graph']}", any(i in ends for i in heads))

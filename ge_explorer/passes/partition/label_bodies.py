@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ge_explorer.graph.edit import GraphEditor
-from ge_explorer.graph.model import SOURCE_LIKE
 from ge_explorer.ids import node
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Pass, PassContext, Rule
@@ -15,6 +14,7 @@ from ge_explorer.trace.state import Placement, Snapshot
 HOLDERS = frozenset(
     {"PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile"}
 )  # fmt: skip
+HELD = frozenset({"Data", "Const", "Constant", "Variable"})
 FIRST_ACTIVE, END = "subgraph_first_active", "_subgraph_end_node"
 _SOURCE = "compiler/graph/label/label_maker.cc: LabelMaker::AddStreamActive"
 
@@ -24,10 +24,11 @@ class LabelBodies(Pass):
     """Mark where a body begins and ends, and put a StreamActive at its head.
 
     Rule: bodies of PartitionedCall, If, Case and While of a known-shape graph that have no head yet. The head takes the stream of
-    the holder (``_rts_label_node``) and later starts every other stream of the body; the body's NetOutput is its end.
+    the holder (``_rts_label_node``), precedes the nodes whose data inputs are all Data, Const or Variable, and later starts every
+    other stream of the body; the body's NetOutput is its end.
 
     GE source: label_maker.cc (AddStreamActive), simplified: the LabelSet, LabelGoto and LabelSwitch nodes of If, Case and While
-    are not made, so the end mark sits on the NetOutput instead of the last LabelSet, and the head feeds only nodes without inputs.
+    are not made, so the end mark sits on the NetOutput instead of the last LabelSet.
     """
 
     name = "label-bodies"
@@ -41,8 +42,12 @@ class LabelBodies(Pass):
     fidelity = "simplified"
     rules = MappingProxyType(
         {
-            "head": Rule(Text("Head of a body: starts the body's other streams.", "子图头节点：启动子图内其他流。"), _SOURCE),
-            "end": Rule(Text("End of a body: what follows the holder waits for it.", "子图结尾：其后的节点等待它。"), _SOURCE),
+            "head": Rule(
+                Text("Head of a body: starts the body's other streams.", "子图头节点：启动子图内其他流。"), _SOURCE
+            ),
+            "end": Rule(
+                Text("End of a body: what follows the holder waits for it.", "子图结尾：其后的节点等待它。"), _SOURCE
+            ),
         }
     )
 
@@ -71,7 +76,7 @@ class LabelBodies(Pass):
         heads: dict[int, int] = {}
         for scope in self._bodies(s):
             members = graph.scope(scope).nodes
-            base = name = f"{graph.scope(scope).name}_StreamActive"
+            base = name = f"{graph.node(graph.scope(scope).parent).name}/StreamActive"
             k = 0
             while name in taken:
                 k += 1
@@ -86,7 +91,11 @@ class LabelBodies(Pass):
                 if n.op == "NetOutput" and END not in n.attrs:
                     editor.update_attrs(j, {END: True})
                     ctx.decide(node(j), "body end", None, True, "end", [node(i)], decisive=False)
-                elif not graph.pred[j] and n.op not in SOURCE_LIKE:
+                elif (
+                    n.op not in HELD
+                    and graph.data_in[j]
+                    and all(graph.node(e.src).op in HELD for e in graph.data_in[j])
+                ):
                     editor.add_control(i, j)
         new = editor.freeze()
         new = new.with_scope_order({x: (i, *(j for j in new.scope(x).nodes if j != i)) for x, i in heads.items()})
