@@ -209,7 +209,8 @@ class _Reader:
             rest = self._skip(pos)
             cut = rest >= len(self.data)
             raise self.error(
-                "the file ends in the middle of a field" if cut else "no value here", rest, f"{field}: " +
+                "the file ends in the middle of a field" if cut else "a quoted text is not closed"
+                if self.data[rest : rest + 1] in (b'"', b"'") else "no value here", rest, f"{field}: " +
                 as_text(bytes(self.data[rest : rest + 24])), todo="The file was cut off: copy or dump it again." if cut else "",
             )  # fmt: skip
         if m.lastgroup != "list":

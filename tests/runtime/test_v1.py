@@ -66,7 +66,8 @@ def test_destroy_results(force: bool) -> None:
     assert step.ok and device.available == before + 1
     assert len(pool.entries) == 1 and not pool.entries[0].valid
     device, pool, again = pool.destroy(device, new[0].handle, force=force)
-    assert again.ok and device.available == before + 1
+    assert again.ok and "nothing to do" in again.text.en, "the runtime is not called a second time"
+    assert device.available == before + 1
 
 
 def test_head_and_ordinary() -> None:
@@ -201,3 +202,17 @@ def test_rows_are_plain_values() -> None:
         "device_stream": 2, "serial": 2, "model": "A", "role": "model", "physical": 1, "logical": 0, "flags": "PERSISTENT",
         "flag_bits": 1, "bind": "head", "tasks": 40, "priority": 3, "alive": True,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("chip", "events", "notifies"),
+    [("A2", 65536, 8192), ("A3", 65536, 8192), ("950", 65536, 65535), ("310B", 65536, 2048), ("310P", 1023, 1024),
+     ("Ascend910A", 65535, 1024), ("Ascend350_355e", None, None)],
+)  # fmt: skip
+def test_documented_limits_of_events_and_notifies(chip: str, events: int | None, notifies: int | None) -> None:
+    device = DeviceSession(chip).state.device
+    assert (device.event_limit, device.notify_limit) == (events, notifies)
+    fits = DeviceSession(chip).load("m", events=events or 10**6, notifies=notifies or 10**6)
+    assert fits.ok
+    if notifies is not None:
+        assert not DeviceSession(chip).load("m", notifies=notifies + 1).ok

@@ -102,4 +102,4 @@ def test_picture_shows_rows_steps_and_failure() -> None:
     assert all(len(r.cells) == len(picture.tables[0].columns) for r in picture.tables[0].rows)
     assert "E19999" in picture.tables[1].rows[-1].cells[0][0].text.en
     assert runtime_table.build(DeviceSession("A2")).alt.en == "1 of 1984 streams in use; loaded: nothing."
-    assert "<b>" not in picture_html(picture)
+    assert "A<b>" not in picture_html(picture)
