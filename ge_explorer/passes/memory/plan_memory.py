@@ -21,12 +21,16 @@ from ge_explorer.memory.model import MemoryPlan
 from ge_explorer.memory.planner import PLANNERS
 from ge_explorer.memory.problem import build_problem, order_before_events
 from ge_explorer.memory.reuse import takeovers
+from ge_explorer.memory.search import improve
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Chapter, Fidelity, Pass, PassContext, Rule
 from ge_explorer.trace.state import MemoryState, Snapshot
 
 DISABLE_REUSE = "ge.exec.disableReuseMemory"
 PLANNER = "gx.memoryPlanner"
+SEARCH = "gx.memorySearchSteps"
+SEARCH_STEPS, SEARCH_UPTO = 300, 1_000
+"""Steps spent by default where the greedy plan lies above the bound, and the most buffers for which they are."""
 GE = "ge"
 """Value of ``gx.memoryPlanner`` for GE's own planner. It needs the graph, so it is no entry of ``PLANNERS``."""
 
@@ -37,12 +41,13 @@ class PlanMemory(Pass):
 
     Rule: 1. tensors that are one piece of memory form one buffer (references, views, subgraph borders, in-place pairs);
     2. sizes are padded and aligned as GE does; 3. buffer Y may take X's bytes only if every task that touches X has surely
-    completed before Y is first written; 4. of several placement orders the smallest peak wins.
+    completed before Y is first written; 4. of several placement orders the smallest peak wins; above the bound a search follows.
 
     GE source: model_builder.cc (AssignMemory before InsertSyncNodesByLogicStream), graph_utils.cc GetRefMapping,
     mem_assigner.h. The placement itself is ours; ``gx.memoryPlanner=ge`` takes GE's own block lists instead (memory/ge).
 
-    Options: ``ge.exec.disableReuseMemory`` = 1 gives every buffer its own bytes; ``gx.memoryPlanner`` = hb, none or ge; GE's
+    Options: ``ge.exec.disableReuseMemory`` = 1 gives every buffer its own bytes; ``gx.memoryPlanner`` = hb, search, none or ge;
+    ``gx.memorySearchSteps`` = how long hb searches where its greedy plan lies above the bound (0: not at all); GE's
     planner also reads its own options (memory policy, I/O reuse indexes, clean policy, OP_NO_REUSE_MEM ...).
 
     Example: chain a -> b -> c on one stream: c takes over a's bytes, the peak is two buffers.
@@ -57,7 +62,7 @@ class PlanMemory(Pass):
     chapter: ClassVar[Chapter] = "memory"
     reads: ClassVar[frozenset[str]] = frozenset({"graph", "order", "sequence", "streams"})
     writes: ClassVar[frozenset[str]] = frozenset({"memory"})
-    option_keys: ClassVar[frozenset[str]] = frozenset({DISABLE_REUSE, PLANNER}) | OPTION_KEYS
+    option_keys: ClassVar[frozenset[str]] = frozenset({DISABLE_REUSE, PLANNER, SEARCH}) | OPTION_KEYS
     ge_name: ClassVar[str] = "MemoryAssigner::AssignMemory"
     source: ClassVar[str] = "compiler/graph/build/memory/memory_assigner.cc"
     fidelity: ClassVar[Fidelity] = "ours"
@@ -112,6 +117,8 @@ class PlanMemory(Pass):
         else:
             plan = planner(problem, stop_at)
         bound = bounds[0] if bounds else best_bound(problem, hb, plan)
+        if plan.planner == "hb" and plan.peak > bound.bytes:
+            plan, bound = improve(problem, plan, bound, _steps(ctx.option(SEARCH), len(problem.buffers)))
         for b, at, previous in zip(problem.buffers, plan.offsets, takeovers(problem, plan), strict=True):
             note = None
             if b.assumed:
@@ -137,3 +144,12 @@ def ge_local_nodes(graph: Graph) -> frozenset[int]:
 def _engine(op: str) -> str:
     place, _ = place_of(op)
     return place.engine if place is not None else ""
+
+
+def _steps(option: str | None, buffers: int) -> int:
+    """Search steps: the option, or the default up to the size where it costs little."""
+    if not option:
+        return SEARCH_STEPS if buffers <= SEARCH_UPTO else 0
+    if not (option.isascii() and option.isdigit() and len(option) <= 9):
+        raise PassFailed(f"{SEARCH} takes a whole number of steps", where="plan-memory", got=option)
+    return int(option)
