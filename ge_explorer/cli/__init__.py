@@ -18,6 +18,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("lab", "open JupyterLab on the start notebook"),
     ("load", "say what a file is, what was found and what is missing"),
     ("trace", "run every step; print streams, events, memory, timeline"),
+    ("memory", "plan memory of a graph or a minimalloc CSV; peak, lower bound, proof"),
     ("check", "verify order, deadlock freedom and memory safety; exit 1 on an error"),
     ("export", "write one HTML file that needs no kernel and no network"),
     ("list", "list passes, examples, chips, modes or formats"),

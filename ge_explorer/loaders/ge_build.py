@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ge_explorer.errors import InputError
+from ge_explorer.errors import InputError, shorten
 from ge_explorer.graph.edit import GraphEditor
-from ge_explorer.graph.model import SOURCE_LIKE, Graph
+from ge_explorer.graph.model import SOURCE_LIKE, Edge, Graph
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue
 from ge_explorer.loaders import ge_report
@@ -54,11 +55,13 @@ class _Maker:
             root.name or "graph", dynamic=_dynamic(root), attrs={**_plain(root.attrs), FORMAT_ATTR: model.format}
         )
         self._outputs = 0
+        self._data: dict[int, list[tuple[int, int] | None]] = {}
+        self._control: dict[tuple[int, int], None] = {}
 
     def error(self, what: str, op: OpRecord | None, got: object = None, todo: str = "") -> InputError:
         where = self.source.name
         if op is not None:
-            where = f"node {op.name!r}"
+            where = f"node {shorten(op.name)}"
             if op.at >= 0:
                 where += f" in {place(self.source.data, op.at, self.source.name)}"
         return InputError(what, where=where, got=got, todo=todo or "Dump the graph again.")
@@ -109,7 +112,7 @@ class _Maker:
                 Text("{n} subgraphs name no owner; they are shown on their own: {s}", "{n} 个子图没有所属节点，单独显示：{s}"),
                 unattached,
             )  # fmt: skip
-        return self.editor.freeze()
+        return self._connected(self.editor.freeze())
 
     # ---------------------------------------------------------------- subgraphs
     def _owners(self, by_name: dict[str, int]) -> dict[int, list[int]]:
@@ -164,7 +167,7 @@ class _Maker:
 
     def _node(self, op: OpRecord, outputs: int, scope: int, first: dict[str, int]) -> int:
         if op.name in first:
-            raise self.error(f"two operators are named {op.name!r}", op, todo="Dump the graph again, whole.")
+            raise self.error(f"two operators are named {shorten(op.name)}", op, todo="Dump the graph again, whole.")
         kind = op.type.removeprefix("ge:")
         if not kind:
             raise self.error("an operator has no type", op)
@@ -177,8 +180,7 @@ class _Maker:
         attrs = dict(op.attrs)
         if op.workspace_bytes:
             attrs["workspace_bytes"] = tuple(op.workspace_bytes)
-        i = self.editor.add_node(op.name, kind, inputs=[None] * _slots(op), outputs=specs, attrs=attrs, scope=scope,
-                                 source_op=op.type)  # fmt: skip
+        i = self.editor.add_node(op.name, kind, outputs=specs, attrs=attrs, scope=scope, source_op=op.type)
         first[op.name] = i
         self.records[i] = op
         for k, d in enumerate(op.outputs[:OUTPUT_LIMIT]):
@@ -187,35 +189,43 @@ class _Maker:
         return i
 
     def _inputs(self, op: OpRecord, i: int, first: dict[str, int]) -> None:
-        slot = 0
+        data = self._data.setdefault(i, [])
         for link in op.inputs:
             if link is not None and link[0] not in first:
                 raise self.error("an input names an operator that is not in its graph", op, f"{link[0]}:{link[1]}",
                                  "The file is cut or was edited: dump the graph again.")  # fmt: skip
             if link is not None and link[1] < 0:
-                self.editor.add_control(first[link[0]], i)
-                continue
-            if link is not None:
-                self.editor.connect(self.editor.output(first[link[0]], link[1]), i, slot)
-            slot += 1
+                self._control[first[link[0]], i] = None
+            else:
+                data.append(None if link is None else (first[link[0]], link[1]))
 
     def _end(self, g: GraphRecord, scope: int, first: dict[str, int]) -> None:
         """The NetOutput that a dialect leaves out but implies by ``return``."""
-        ends: list[int | None] = []
+        ends: list[tuple[int, int] | None] = []
         for link in g.results:
-            if link is None or link[0] not in first:
+            if link is None or link[0] not in first or link[1] >= OUTPUT_LIMIT:
                 ends.append(None)
             else:
-                ends.append(self.editor.output(first[link[0]], max(link[1], 0)))
+                ends.append((first[link[0]], max(link[1], 0)))
         name, k = "Node_Output", 0
         while name in first:
             k += 1
             name = f"Node_Output_{k}"
-        self.editor.add_node(name, "NetOutput", inputs=ends, scope=scope, source_op="return")
+        self._data[self.editor.add_node(name, "NetOutput", scope=scope, source_op="return")] = ends
 
-
-def _slots(op: OpRecord) -> int:
-    return sum(link is None or link[1] >= 0 for link in op.inputs)
+    def _connected(self, graph: Graph) -> Graph:
+        """All edges at once: one by one would cost the square of the inputs of an operator."""
+        nodes = list(graph.nodes)
+        before: dict[int, list[int]] = {}
+        for a, b in self._control:
+            before.setdefault(b, []).append(a)
+        edges: list[Edge] = []
+        for n in graph:
+            links = self._data.get(n.id, [])
+            edges += [Edge(link[0], link[1], n.id, k) for k, link in enumerate(links) if link is not None]
+            inputs = tuple(None if link is None else graph.node(link[0]).outputs[link[1]] for link in links)
+            nodes[n.id] = replace(n, inputs=inputs, control_in=tuple(before.get(n.id, ())))
+        return replace(graph, nodes=tuple(nodes), edges=tuple(edges), control=tuple(self._control))
 
 
 def _dynamic(g: GraphRecord) -> bool:

@@ -13,7 +13,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from ge_explorer.errors import InputError
+from ge_explorer.errors import InputError, shorten
 from ge_explorer.graph.constant import NUMPY_DTYPES, VALUE_LIMIT, ConstantValue
 from ge_explorer.loaders.ge_attributes import dims
 from ge_explorer.loaders.ge_build import build
@@ -127,7 +127,7 @@ def _node(m: Message) -> OpRecord | list[GraphRecord]:
         op.implicit_stream = "stream_id" in implicit
         if op.stream is not None and not INT32[0] <= op.stream <= INT32[1]:
             raise InputError(
-                "a stream id does not fit 32 bits", where=f"node {name!r}", got=op.stream, todo="Dump it again."
+                "a stream id does not fit 32 bits", where=f"node {shorten(name)}", got=op.stream, todo="Dump it again."
             )
     op.input_offsets, op.output_offsets = _wholes(values.get("input_i")), _wholes(values.get("output_i"))
     op.workspace, op.workspace_bytes = _wholes(values.get("workspace")), _wholes(values.get("workspace_bytes"))
@@ -170,6 +170,8 @@ def _spread(op: OpRecord, values: dict[str, Any], m: Message) -> None:
         elif name.endswith("_desc_shape") and isinstance(value, tuple):
             constants[name.removesuffix("_desc_shape")]["shape"] = value
             continue
+        if isinstance(value, list):  # a graph on another node than a carrier
+            value = ", ".join(f"graph {g.name}" for g in value)
         if value is not None:
             op.attrs[name] = value
     for base, parts in constants.items():
@@ -208,7 +210,9 @@ def _json_desc(value: Any, name: str, node: str) -> dict[str, Any]:
     try:
         found = json.loads(as_text(value)) if isinstance(value, bytes) else None
     except (ValueError, RecursionError):
-        raise InputError(f"attribute {name} is no JSON", where=f"node {node!r}", todo="Dump the graph again.") from None
+        raise InputError(
+            "a descriptor is no JSON", got=name, where=f"node {shorten(node)}", todo="Dump the graph again."
+        ) from None
     return found if isinstance(found, dict) else {}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ge_explorer.errors import InputError
+from ge_explorer.errors import InputError, shorten
 from ge_explorer.loaders.ge_attributes import attributes, desc, fold_entry
 from ge_explorer.loaders.ge_build import build
 from ge_explorer.loaders.ge_records import GraphRecord, ModelRecord, OpRecord, split_input
@@ -80,7 +80,9 @@ def op_record(m: Message) -> OpRecord:
         raise InputError("an operator has no name", got=m.text("type") or None, todo="Dump the graph again.")
     stream = m.integer("stream_id")
     if not INT32[0] <= stream <= INT32[1]:
-        raise InputError("a stream id does not fit 32 bits", where=f"node {name!r}", got=stream, todo="Dump it again.")
+        raise InputError(
+            "a stream id does not fit 32 bits", where=f"node {shorten(name)}", got=stream, todo="Dump it again."
+        )
     op = OpRecord(
         name, m.text("type"), [split_input(t) for t in m.texts("input")], attributes(m),
         [desc(d) for d in m.all("output_desc") if isinstance(d, Message)],

@@ -153,7 +153,7 @@ def _graph_in(raw: dict[str, Any]) -> Graph:
     def rows(key: str, kind: Any) -> tuple[Any, ...]:
         if not isinstance(raw[key], list):
             raise BadValue(f"{key} is no list")
-        return tuple(None if r is None else kind(*(unpack(v) for v in r)) for r in raw[key])
+        return tuple(None if r is None else _row(r, kind) for r in raw[key])
 
     return Graph(
         _text(raw["name"]), rows("nodes", Node), rows("tensors", Tensor), rows("scopes", Scope),
@@ -177,14 +177,20 @@ def _recorded_in(raw: Any) -> Recorded:
     values: dict[str, Any] = {}
     for f in fields(Recorded):
         if f.name == "events":
-            values[f.name] = tuple(RecordedEvent(*(unpack(v) for v in row)) for row in raw[f.name])
+            values[f.name] = tuple(_row(row, RecordedEvent) for row in raw[f.name])
         elif f.name == "buffers":
-            values[f.name] = tuple(BufferLine(*(unpack(v) for v in row)) for row in raw[f.name])
+            values[f.name] = tuple(_row(row, BufferLine) for row in raw[f.name])
         elif f.name == "stage":
             values[f.name] = _text(raw[f.name])
         else:
             values[f.name] = _mapping(unpack(raw[f.name]))
     return Recorded(**values)
+
+
+def _row(row: Any, kind: Any) -> Any:
+    if not isinstance(row, list) or len(row) != len(fields(kind)):
+        raise BadValue(f"a row of {kind.__name__} has the wrong length")
+    return kind(*(unpack(v) for v in row))
 
 
 def _ints(row: Any, count: int) -> list[int]:

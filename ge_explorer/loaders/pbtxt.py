@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
-from ge_explorer.errors import InputError
+from ge_explorer.errors import InputError, shorten
 from ge_explorer.loaders.source import Source
 
 DEPTH_LIMIT = 64
@@ -147,7 +147,9 @@ class _Reader:
                     raise self.error("a bracket closes that was never opened", pos - 1)
                 done, (top, field, closer) = top, stack.pop()
                 if m["close"] != closer:
-                    raise self.error(f"the bracket of {field!r} is closed by another kind", pos - 1, m["close"])
+                    raise self.error(
+                        f"the bracket of {shorten(field, 40)} is closed by another kind", pos - 1, m["close"]
+                    )
                 count = counts.pop() + 1
                 top.fields.setdefault(field, []).append(self._fold(folds[field], done) if field in folds else done)
                 continue
@@ -185,7 +187,7 @@ class _Reader:
                 raise self.error(f"one message holds more than {VALUE_LIMIT} values", pos)
         if stack:
             raise self.error(
-                f"the file ends inside {'.'.join(f for _, f, _ in stack)} (opened at byte {top.at})", end,
+                f"the file ends inside {shorten('.'.join(f for _, f, _ in stack), 120)} (opened at byte {top.at})", end,
                 todo="The file was cut off: copy or dump it again.",
             )  # fmt: skip
         return top

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ge_explorer.errors import InputError
+from ge_explorer.errors import InputError, shorten
 from ge_explorer.loaders.ge_attributes import attribute, desc, fold_entry
 from ge_explorer.loaders.ge_build import build
 from ge_explorer.loaders.ge_records import CONTROL, GraphRecord, ModelRecord, OpRecord, split_input
@@ -65,7 +65,7 @@ def _node(m: Message) -> OpRecord:
             continue
         key = entry.text("key")
         raw = entry.last("value", Message, Message()).last("s", bytes, b"")
-        inner = parse(raw, f"attribute {key!r} of node {name!r}", _FOLDS)
+        inner = parse(raw, f"attribute {shorten(key, 40)} of node {shorten(name)}", _FOLDS)
         if key.startswith("[o]"):
             op.outputs.append(desc(inner))
         elif key.startswith("[i]"):

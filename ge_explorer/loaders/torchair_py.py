@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from ge_explorer.errors import InputError
@@ -75,7 +76,9 @@ class _Reader:
         if max(text.count(c) for c in "([{-~") > BRACKET_LIMIT * 100 or _depth(text) > BRACKET_LIMIT:
             raise self.error(f"brackets are nested deeper than {BRACKET_LIMIT}", number)
         try:
-            tree = ast.parse(text, mode="exec")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # odd literals are the file's affair
+                tree = ast.parse(text, mode="exec")
         except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
             raise self.error("a statement is broken or cut off", number, str(e)) from None
         for node in tree.body:

@@ -130,7 +130,11 @@ def plan_none(problem: MemoryProblem, bound: Callable[[MemoryPlan], int] | None 
 
 PLANNERS: Registry[Callable[..., MemoryPlan]] = Registry(
     "memory planner",
-    {"hb": "ge_explorer.memory.planner:plan_hb", "none": "ge_explorer.memory.planner:plan_none"},
+    {
+        "hb": "ge_explorer.memory.planner:plan_hb",
+        "none": "ge_explorer.memory.planner:plan_none",
+        "search": "ge_explorer.memory.search:plan_search",
+    },
     group="ge_explorer.memory_planners",
 )
 """Planner name -> function (problem, bound) -> plan."""

@@ -40,7 +40,7 @@ def value(v: Any) -> str:
 
 
 def desc(dtype: str, shape: list[int]) -> str:
-    return f"dtype: {dtype} shape {{ {' '.join(f'dim: {d}' for d in shape)} }} layout: \"ND\" size: 64"
+    return f'dtype: {dtype} shape {{ {" ".join(f"dim: {d}" for d in shape)} }} layout: "ND" size: 64'
 
 
 def ge_op(op: Op, level: int = 1) -> str:
@@ -65,7 +65,12 @@ def ge_proto(graphs: dict[str, list[Op]], model: dict[str, Any] | None = None, l
 
 
 def _attribute(name: str, v: Any) -> str:
-    kinds: list[tuple[type, str, str]] = [(bool, "INT", "i"), (int, "INT", "i"), (float, "FLOAT", "f"), (str, "STRING", "s")]
+    kinds: list[tuple[type, str, str]] = [
+        (bool, "INT", "i"),
+        (int, "INT", "i"),
+        (float, "FLOAT", "f"),
+        (str, "STRING", "s"),
+    ]
     for kind, word, key in kinds:
         if isinstance(v, kind):
             body = f"{key}: {quote(v) if isinstance(v, str) else int(v) if word == 'INT' else v}" if v else ""
@@ -76,7 +81,10 @@ def _attribute(name: str, v: Any) -> str:
 
 
 def ge_node(op: Op, level: int = 1) -> str:
-    parts = [f"input: {quote(i)}" for i in op.inputs] + [f"name: {quote(op.name)}", f"op_type: {quote('ge:' + op.type)}"]
+    parts = [f"input: {quote(i)}" for i in op.inputs] + [
+        f"name: {quote(op.name)}",
+        f"op_type: {quote('ge:' + op.type)}",
+    ]
     if level < 3:
         attrs: dict[str, Any] = {
             **op.attrs, "id": op.id, "output_i": op.offsets, "output_desc_nums": len(op.outputs),

@@ -163,7 +163,8 @@ def test_options_and_constants() -> None:
     text = (
         b'graph { name: "g" op { name: "c" type: "Const" attr { key: "value" value { t { desc { dtype: DT_INT32 shape { dim: 2 } }'
         b' data: "\\001\\000\\000\\000\\002\\000\\000\\000" } } } output_desc { dtype: DT_INT32 shape { dim: 2 } } }'
-        b' attr { key: "GlobalOptions" value { func { name: "GlobalOptions" attr { key: "ge.socVersion" value { s: "Ascend910B1" } }'
+        b' attr { key: "GlobalOptions" value { func { name: "GlobalOptions" attr { key: "ge.socVersion" '
+        b'value { s: "Ascend910B1" } }'
         b' } } } attr { key: "SessionOptions" value { func { attr { key: "ge.socVersion" value { s: "Ascend310P3" } } } } } }'
     )
     r = load(text)
@@ -188,14 +189,17 @@ def test_atc_json_is_the_same_model() -> None:
     [
         (b'graph { op { name: "a" type: "T" ' * 40, "nested|ends inside|no graph"),
         (b'graph { name: "g" op { name: "a" type: "T" input: "no:0" } }', "not in its graph.*node 'a'.*byte 18"),
-        (b'graph { name: "g" op { name: "a" type: "T" } op { name: "a" type: "T" } }', "two operators are named 'a'.*byte"),
+        (
+            b'graph { name: "g" op { name: "a" type: "T" } op { name: "a" type: "T" } }',
+            "two operators are named 'a'.*byte",
+        ),
         (b'graph { name: "g" op { name: "a" type: "T" input: "a:70000" } }', "impossible output"),
         (b'graph { name: "g" op { name: "a" type: "T" stream_id: 99999999999 } }', "32 bits.*node 'a'"),
         (b'graph { name: "g" op { name: "a" type: "T" id: 99999999999999999999999 } }', "64 bits.*byte 47 .line 1"),
         (b'graph { name: "g" op { type: "T" } }', "no name.*byte 18"),
         (b'graph { name: "g" }', "no operator"),
         (b'graph { name: "g"\n op { name: "a\n" } }', "not closed.*byte 30 .line 2"),
-        (b'graph { name: "g"\n op { name: "a" type: "T" } \n', "ends inside graph"),
+        (b'graph { name: "g"\n op { name: "a" type: "T" } \n', "ends inside .graph."),
         (b'graph { name: "g" op { name: "a" type: "T" > } }', "another kind"),
     ],
 )

@@ -59,11 +59,13 @@ def test_readable_damage(line: str, said: str) -> None:
         load(f'graph("g"):\n{line}\n'.encode())
 
 
-FX = b"""[INFO] TORCHAIR(1,python):2025-11-07 15:45:40.989.644 [npu_fx_compiler.py:453]1   input 0: FakeTensor(..., device='npu:0', size=(s0, 8), dtype=torch.float16)
+FX = b"""[INFO] TORCHAIR(1,python):2025-11-07 15:45:40.989.644 [npu_fx_compiler.py:453]1   input 0: \
+FakeTensor(..., device='npu:0', size=(s0, 8), dtype=torch.float16)
 [INFO] TORCHAIR(1,python):2025-11-07 15:45:40.991.110 [npu_fx_compiler.py:454]1   graph: graph():
     %arg0_1 : [num_users=2] = placeholder[target=arg0_1]
     %w : [num_users=1] = get_attr[target=w]
-    %enter : [num_users=0] = call_function[target=torch.ops.air.scope_enter.default](args = ([_user_stream_label, _user_stream_priority], [22, 0]), kwargs = {})
+    %enter : [num_users=0] = call_function[target=torch.ops.air.scope_enter.default]\
+(args = ([_user_stream_label, _user_stream_priority], [22, 0]), kwargs = {})
     %mm : [num_users=1] = call_function[target=torch.ops.aten.mm.default](args = (%arg0_1, %w), kwargs = {})
     %exit : [num_users=0] = call_function[target=torch.ops.air.scope_exit.default](args = (), kwargs = {})
     %split : [num_users=2] = call_function[target=torch.ops.aten.split.Tensor](args = (%mm, 4, 1), kwargs = {})
@@ -111,7 +113,7 @@ node {
   attr { key: "[o]y" value { s: "name: \"y\"\ndtype: DT_FLOAT\n" } }
 }
 """
-PY = '''# -*- coding: utf-8 -*-
+PY = """# -*- coding: utf-8 -*-
 from torch import tensor
 from torchair._ge_concrete_graph import ge_apis as ge
 from torchair.ge._ge_graph import get_default_ge_graph
@@ -123,7 +125,7 @@ a, b = ge.SplitD([Add_0], split_dim=0, num_split=2, node_name="Split")
 __import__("os").system("touch HACKED")
 
 out = ge.NetOutput([a, b], dependencies=[Add_0])
-'''
+"""
 
 
 def test_torchair_txt_pbtxt_py(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +148,8 @@ def test_a_tensorflow_graph_is_not_a_torchair_dump() -> None:
         load(b'node { name: "a" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } } }')
 
 
-SET = ("[INFO] GE(1,p):2023-07-13-07:41:25.1 [x.cc:1]1 F:[ContinuousMem][IMAS]Set g_1 name[{name}] optype[Add] {kind}[0] offset to [{o}] "
+SET = ("[INFO] GE(1,p):2023-07-13-07:41:25.168.028 [x.cc:1]1 F:[ContinuousMem]"
+       "[IMAS]Set g_1 name[{name}] optype[Add] {kind}[0] offset to [{o}] "
        "streamid[{s}] memtype[2] size[{size}] realsize[100] noalignsize[100] life time begin[{b}] life time end[{e}] "
        "child[0:1:0:0:1] isref[0] batch[], block_type[data ]")  # fmt: skip
 
@@ -164,7 +167,12 @@ def test_memory_lines() -> None:
 
 
 def test_log_gives_a_plan() -> None:
-    lines = [line("a", 0, "0", "1"), line("b", 512, "1", "3"), line("c", 0, "2", "3"), line("w", 1024, "2", "3", kind="workspace")]
+    lines = [
+        line("a", 0, "0", "1"),
+        line("b", 512, "1", "3"),
+        line("c", 0, "2", "3"),
+        line("w", 1024, "2", "3", kind="workspace"),
+    ]
     r = load("\n".join([*lines, "[IMAS]AfterAssignMemory : g_1 memoffset[1536], memtype[2], theory_min[1536], zero_copy[0], "
                         "total_size[2048], no_reuse[2048], streams[1], topo_mode[DFS], mop[0], io_reuse[1:1], alloc_mode[x], smp[0]"
                         ]).encode())  # fmt: skip

@@ -26,7 +26,8 @@ class Kind(IntEnum):
 class Entry:
     """A buffer on a block. ``begin`` is what was set, ``start`` what counts; ``foreign`` are ends on other streams.
 
-    ``pairs`` collects (last use, return) per releasing stream until the block is free again.
+    ``pairs`` collects (last use, return) per releasing stream until the block is free again. ``at`` is ``start``, fixed when level
+    2 begins.
     """
 
     op: Op
@@ -42,6 +43,7 @@ class Entry:
     pairs: dict[int, tuple[int, int]] = field(default_factory=dict)
     out_count: int = 1
     differing_merge: bool = False
+    at: int = 0
 
     @property
     def start(self) -> int:

@@ -99,6 +99,8 @@ def inputs_of(view: View, group: Op) -> list[Source]:
 
 def has_no_block(view: View, symbols: Symbols, op: Op, o: int) -> bool:
     """True for an output that is placed through its neighbour and gets no block (GetNoNeedAssignMemoryFlag)."""
+    if not view.grouped:
+        return False
     other = False
     for r in op.outputs[o].readers:
         found = group_of(view, r, close_inputs)

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ge_explorer.memory.ge.blocks import Block
+from ge_explorer.memory.ge.symbols import HOST, HOST_SVM
 from ge_explorer.memory.sizes import aligned
+
+BASE = {HOST: 64 << 30, HOST_SVM: 128 << 30}
+"""First logical address of the host areas (graph_var_manager.h)."""
 
 
 def resize(b: Block) -> int:
@@ -36,7 +40,7 @@ def place_blocks(blocks: Sequence[Block]) -> dict[int, int]:
         resize(b)
         if b.zero_copy:
             continue
-        at = end.get(b.memory_type, 0)
+        at = end.get(b.memory_type, BASE.get(b.memory_type, 0))
         set_head(b, at)
         end[b.memory_type] = at + b.size
     return end

@@ -42,6 +42,9 @@ class Nesting:
     def __init__(self, s: State) -> None:
         self.s, self.ctx, self.strategy = s, s.ctx, s.strategy
         self.blocks = list(s.blocks)
+        for b in self.blocks:
+            for e in b.entries:
+                e.at = e.start
 
     def run(self) -> list[Block]:
         """Nest what can be nested; returns all blocks in their final order."""
@@ -174,9 +177,10 @@ class Nesting:
 
 def may_follow(ctx: Context, strategy: Strategy, x: Block, y: Block) -> bool:
     """GE's CanBlockLifeReuse: the last buffer of ``x`` ends before the first of ``y`` begins, as far as streams prove it."""
-    if y.entries[0].differing_merge:
+    first = y.entries[0]
+    if first.differing_merge:
         return False
-    begin = y.start
+    begin = first.at
     if x.stream == y.stream:
         return begin > x.end(x.stream)
     edges, last = ctx.edges, x.tail_entry.op.id
@@ -196,7 +200,7 @@ def may_follow(ctx: Context, strategy: Strategy, x: Block, y: Block) -> bool:
 def crosses(p: Block, c: Block, k: int) -> bool:
     """Does buffer ``k`` of ``c`` (with the references that directly follow it) meet a buffer of ``p``?"""
     e = c.entries[k]
-    apart = e.end < p.start or e.start > p.tail_entry.end
+    apart = e.end < p.entries[0].at or e.at > p.tail_entry.end
     if not apart and any(overlaps(y, e) for y in p.entries):
         return True
     for x in c.entries[k + 1 :]:
@@ -209,8 +213,6 @@ def crosses(p: Block, c: Block, k: int) -> bool:
 
 def overlaps(a: Entry, b: Entry) -> bool:
     """Two buffers of one stream are alive together."""
-    x, y = a.start, b.start
-    if x == y:
+    if a.at == b.at:
         return True
-    first, second = (a, b) if x < y else (b, a)
-    return first.end >= second.start
+    return a.end >= b.at if a.at < b.at else b.end >= a.at

@@ -93,7 +93,7 @@ def _membership(s: State, op: Op, o: int) -> Membership:
     ctx, view = s.ctx, s.ctx.view
     m = Membership(op.id)
     fusion = side.fused(op)
-    for r in op.outputs[o].readers:
+    for r in op.outputs[o].readers if view.grouped else ():
         found = side.group_of(view, r, side.close_inputs)
         if found is not None:
             fusion = True
@@ -146,7 +146,7 @@ def _refer(s: State, op: Op, o: int, symbol: Symbol, m: Membership) -> None:
     last = block.tail_entry
     block.size = max(block.size, s.block_size(x.size))
     begin, until = op.id, op.id
-    for r in x.readers:
+    for r in x.readers if view.grouped else ():
         found = side.group_of(view, r, side.close_inputs)
         if found is None:
             found = side.group_of(view, r, side.cleans_separately)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ge_explorer.memory.ge.blocks import FOREVER, UNSET, Block, Kind
-from ge_explorer.memory.ge.continuous import padded_output
 from ge_explorer.memory.ge.level1 import State, start_statistics, workspaces
 from ge_explorer.memory.ge.libstdcxx import introsort
 from ge_explorer.memory.ge.life import collect, life_of, settle
@@ -55,7 +54,7 @@ def _seen_from_home(s: State, block: Block) -> tuple[int, int]:
     out, back, streams = life.out, life.back, life.streams
     if last.ref:
         last.out_count = max(last.out_count, len(streams))
-    if padded_output(made.op) and block.first:
+    if block.first and block.last:
         for o in range(len(made.op.outputs)):
             other = Anchor(made.op.place, o, True)
             out = max(out, life_of(ctx.view, ctx.symbols, ctx.edges, ctx.ids.of, other, block.stream, s.now).out)

@@ -18,6 +18,9 @@ MERGE = frozenset({"Merge", "StreamMerge", "RefMerge"})
 CLEANERS = frozenset({"AtomicAddrClean", "MemSet", "Memset"})
 NO_BLOCK = CONST_LIKE | VARIABLE_LIKE | {"MultiShape", "HvdWait"}
 """Types whose outputs live elsewhere (mem_assigner CheckIsZeroMemNodeType)."""
+SIDE_BY_SIDE = (
+    "continuous_input", "continuous_output", "_no_padding_continuous_input", "_no_padding_continuous_output"
+)  # fmt: skip
 LOCAL_ENGINE = "DNN_VM_GE_LOCAL"
 
 
@@ -99,13 +102,15 @@ class Op:
 class View:
     """All operators in GE's traversal order (a holder, then the graphs it owns).
 
-    ``copied`` are results of loops whose start value must not be written, so that the loop works on a copy.
+    ``copied`` are results of loops whose start value must not be written, so that the loop works on a copy. ``grouped`` says
+    that some operator wants inputs or outputs side by side.
     """
 
     ops: tuple[Op, ...]
     attrs: Mapping[str, Any]
     by_name: Mapping[str, int]
     copied: frozenset[Source] = frozenset()
+    grouped: bool = False
 
     def feeding(self, op: Op) -> Source | None:
         """For the Data of a subgraph: the output that feeds the holder's input it stands for."""
@@ -184,7 +189,10 @@ def build_view(
                 n in local, node.attrs,
             )
         )  # fmt: skip
-    return View(tuple(ops), graph.attrs, {o.name: o.place for o in ops}, frozenset(producer[t] for t in copied))
+    grouped = any(o.attrs.get(k) for o in ops for k in SIDE_BY_SIDE)
+    return View(
+        tuple(ops), graph.attrs, {o.name: o.place for o in ops}, frozenset(producer[t] for t in copied), grouped
+    )
 
 
 def _output(t: Tensor, readers: Sequence[Source], references: Mapping[int, int], copied: Collection[int]) -> Output:

@@ -18,8 +18,9 @@ import numpy as np
 
 from ge_explorer.graph.reach import bits
 from ge_explorer.memory.bounds import Bound, serial_live
+from ge_explorer.memory.conflicts import Conflicts
 from ge_explorer.memory.model import MemoryPlan, MemoryProblem
-from ge_explorer.memory.planner import plan_hb
+from ge_explorer.memory.planner import Fit, place, plan_hb
 from ge_explorer.memory.search.beam import Beam
 from ge_explorer.memory.search.exact import Budget, Exact, OutOfSteps
 from ge_explorer.memory.search.instance import MAX_BUFFERS, Instance, Ints, components, instance_of, restrict
@@ -73,13 +74,15 @@ def search(
     budget = Budget(steps, None if seconds is None else time.monotonic() + seconds)
     known = bound or serial_live(problem)
     start = start or plan_hb(problem, lambda _: known.bytes)
-    method = min(start.candidates, key=lambda k: start.candidates[k], default=start.planner)
+    peaks = start.candidates
+    method = min(peaks, key=lambda k: peaks[k], default=start.planner)
     if start.peak <= known.bytes or len(problem.buffers) > MAX_BUFFERS:
         return SearchResult(start, known, start.peak <= known.bytes, method, 0, start.peak <= known.bytes)
     inst = instance_of(problem, [known.buffers])
     weight, members = inst.heaviest()
     if weight * inst.unit > known.bytes:
         known = Bound(weight * inst.unit, "heaviest stack", members)
+    start, method = _stack_first(problem, inst, known.bytes, start, method)
     at = np.array([start.offsets[b] for b in inst.ids.tolist()], dtype=np.int64)
     target = -(-known.bytes // inst.unit)
     parts: list[_Part] = []
@@ -100,6 +103,43 @@ def search(
             finished = False
             break
     return _result(problem, start, known, inst.unit, parts, budget.used, finished)
+
+
+def _stack_first(
+    problem: MemoryProblem, inst: Instance, target: int, start: MemoryPlan, method: str
+) -> tuple[MemoryPlan, str]:
+    """Greedy orders that need the stacks: the fullest stack first, and inside it the earliest end, the longest span or the most
+    conflicts. The better of these and ``start``; the first of them is the best single order on training graphs.
+    """
+    if start.peak <= target:
+        return start, method
+    total = _heaviest_of(inst)
+    end = np.array([problem.lifetimes[b].end for b in inst.ids.tolist()], dtype=np.int64)
+    conflicts = Conflicts(problem.before)
+    empty = [b.id for b in problem.buffers if b.size == 0]
+    peaks = dict(start.candidates)
+    best = start
+    for name, second in (("end_asc", end), ("span_desc", -inst.span), ("degree_desc", -inst.adjacent.sum(axis=1))):
+        order = inst.ids[np.lexsort((np.arange(inst.count), second, -total))].tolist() + empty
+        fits: tuple[Fit, Fit] = ("first", "best")
+        for fit in fits:
+            offsets, peak = place(problem, conflicts, order, fit)
+            label = f"stack_first_{name}/{fit}"
+            peaks[label] = peak
+            if peak < best.peak:
+                best, method = MemoryPlan(tuple(offsets), peak, start.planner, start.origin), label
+        if best.peak <= target:
+            break
+    candidates = MappingProxyType(peaks)
+    return MemoryPlan(best.offsets, best.peak, start.planner, start.origin, candidates), method
+
+
+def _heaviest_of(inst: Instance) -> Ints:
+    """Per buffer the units of the heaviest stack it is in."""
+    total = np.zeros(inst.count, dtype=np.int64)
+    for s in inst.stacks:
+        total[s] = np.maximum(total[s], inst.size[s].sum())
+    return total
 
 
 def _start(piece: Instance, at: Ints) -> tuple[Ints, int]:
@@ -137,13 +177,9 @@ def ranks(inst: Instance) -> dict[str, Ints]:
     A size x span, B size x stacks, S size, D conflicts; all descending, the first letter decides first.
     """
     n = inst.count
-    total = np.zeros(n, dtype=np.int64)
-    number = np.zeros(n, dtype=np.int64)
-    for s in inst.stacks:
-        total[s] = np.maximum(total[s], inst.size[s].sum())
-        number[s] += 1
+    number = np.bincount(np.concatenate(inst.stacks), minlength=n)
     key = {
-        "T": total, "W": inst.span, "N": number, "A": inst.size.astype(float) * inst.span,
+        "T": _heaviest_of(inst), "W": inst.span, "N": number, "A": inst.size.astype(float) * inst.span,
         "B": inst.size * number, "S": inst.size, "D": inst.adjacent.sum(axis=1),
     }  # fmt: skip
     out = {}

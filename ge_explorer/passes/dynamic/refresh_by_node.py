@@ -59,6 +59,13 @@ class RefreshByNode(Pass):
                 ),
                 _SOURCE,
             ),
+            "known-shapes": Rule(
+                Text(
+                    "In a subgraph of known shapes: keeps the id of the automatic mode until the static path gives it its own.",
+                    "位于形状已知的子图：保留自动多流的编号，待静态路径另行分配。",
+                ),
+                _SOURCE,
+            ),
         }
     )
 
@@ -82,6 +89,10 @@ class RefreshByNode(Pass):
                 rule = "renumber" if i in on_its_own else "back-to-main"
                 ctx.decide(node(i), "stream", now[i], after[i], rule, (stream_ref(after[i]),))
         count = max(len(new_of), 1)
+        inside = set(nodes)
+        for n in graph:
+            if n.id not in inside and now[n.id] != MAIN_STREAM:
+                ctx.decide(node(n.id), "stream", now[n.id], now[n.id], "known-shapes", decisive=False)
         ctx.status = "SUCCESS"
         streams = replace(
             s.streams,

@@ -130,9 +130,7 @@ DIAMOND = ["a>b", "a>c", "c>d:0", "b>d:1", "d>e", *FAN]
 @pytest.mark.parametrize(("d", "largest"), [(1, 20480), (2, None)])
 def test_10_diamond_over_three_streams(d: int, largest: int | None) -> None:
     nodes = [("a", 2048), ("c", 2048), ("b", 4096), ("d", 2048), ("e", [2048] * 4), ("f", 2048)]
-    p = plan(
-        nodes, DIAMOND, {"a": 1, "b": 0, "c": 2, "d": d, "e": d, "f": d}, workspace=dict.fromkeys("abcdef", [1024])
-    )
+    p = plan(nodes, DIAMOND, {"a": 1, "b": 0, "c": 2, "d": d, "e": d, "f": d}, workspace={k: [1024] for k in "abcdef"})
     assert p.peaks()["binary-block"] == 19456
     assert largest is None or p.peaks()["max-block"] == largest
 
@@ -143,14 +141,14 @@ def test_10_late_uses_on_the_second_stream() -> None:
         ("i", 4608), ("j", 2048),
     ]  # fmt: skip
     edges = ["a>b", "b>c", "c>d", "d>e", "e>f", "f>g:0", "a:1>g:1", "g>h:0", "b:1>h:1", "h>i", "i>j"]
-    p = plan(nodes, edges, on(1, "fghij"), workspace=dict.fromkeys("abcdefghij", [1024]))
+    p = plan(nodes, edges, on(1, "fghij"), workspace={k: [1024] for k in "abcdefghij"})
     assert p.peaks() == {"binary-block": 17408, "max-block": 23552}
 
 
 def test_10_reference_chain() -> None:
     nodes = [("A", 6656), ("B", 1024), ("C", 6500), ("D", 6500), ("E", 1024), ("F", 1024)]
     edges = ["A>B", "B>C", "C>D", "D>E", "E>F"]
-    p = plan(nodes, edges, workspace=dict.fromkeys("ABCDEF", [1024]), references={"C": 0, "D": 0})
+    p = plan(nodes, edges, workspace={k: [1024] for k in "ABCDEF"}, references={"C": 0, "D": 0})
     assert p.result.best.size == 14336
     assert p.offsets["B"] == p.offsets["C"] == p.offsets["D"]
 

@@ -155,10 +155,36 @@ def test_an_output_that_could_follow_nobody_leaves_a_counted_stream_without_node
     assert RTS in found[0].message.en
 
 
-def test_a_node_that_may_follow_two_takes_the_cheaper_engine() -> None:
+def test_a_node_that_may_follow_two_takes_the_cheaper_engine_not_the_first() -> None:
     rows = [("d", "", []), ("dsa", DSA, ["d"]), ("relu", AI, ["d"]), ("reshape", LOCAL, ["dsa", "relu"])]
-    t = run(graph_of(rows))
+    t = run(graph_of(rows, control=[("dsa", "relu")]))
     assert streams(t) == {"d": 0, "dsa": 1, "relu": 0, "reshape": 0}
+    assert t.final.clusters is not None
+    producers = t.final.clusters.items[t.final.clusters.of_node[t.final.graph.by_name["reshape"]]].pred
+    assert t.final.clusters.items[producers[0]].engine == DSA, "the dearer one stands first"
+
+
+def test_a_collective_cannot_be_followed_with_parallel_ai_cpu_either() -> None:
+    rows = [("data", "", []), ("ar", HCCL, ["data"]), ("cpu", CPU, ["ar"])]
+    t = run(graph_of(rows), {AC_PARALLEL: "1"})
+    assert streams(t)["cpu"] == 1
+    assert "nobody-to-follow" in {w.decision.rule for w in t.why("cpu")}
+
+
+def test_followers_remember_the_end_of_the_chain() -> None:
+    rows = [
+        ("data", "", []),
+        ("a", AI, ["data"]),
+        ("cpu", CPU, ["a"]),
+        ("shape", LOCAL, ["cpu"]),
+        ("out", RTS, ["shape"]),
+    ]
+    t = run(graph_of(rows))
+    s = t.final
+    assert s.dynamic is not None and s.clusters is not None
+    name = {c.id: s.graph.node(c.nodes[0]).name for c in s.clusters.items}
+    assert {name[c]: name[root] for c, root in s.dynamic.follows.items()} == {"cpu": "a", "shape": "a", "out": "a"}
+    assert dict(s.dynamic.engines) == {AI: 0}
 
 
 def test_without_a_producer_to_follow_the_consumer_is_followed() -> None:
@@ -220,3 +246,13 @@ def test_a_label_is_one_stream_over_graphs() -> None:
         )
         <= 2
     )
+
+
+def test_an_automatic_mode_leaves_its_ids_on_branches_of_known_shapes() -> None:
+    t = run(branches(then=True, other=False), {MODE: "LoadBalance:2"})
+    got = streams(t)
+    assert t.final.streams is not None
+    assert got["else_vec"] >= t.final.streams.main_count
+    assert got["else_vec"] == streams(t, "dynamic-mini-dag")["else_vec"]
+    assert t.why("else_vec", "stream")[-1].decision.rule == "known-shapes"
+    assert all(e.recv != t.final.graph.by_name["else_vec"] for e in (t.final.sync.events if t.final.sync else ()))
