@@ -5,7 +5,7 @@ Each takes "anything that is a graph": an example name, a file path, bytes, a Gr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from ge_explorer.checks import check_trace
 from ge_explorer.graph.model import Graph
 from ge_explorer.issue import Issue
 from ge_explorer.loaders import load
+from ge_explorer.passes.streams.custom_stream import StreamFunction
 from ge_explorer.plan.builtin import plan_for
 from ge_explorer.plan.model import Plan
 from ge_explorer.session import DEFAULT_CHIP, Session
@@ -34,13 +35,16 @@ def open_session(
     chip: str = DEFAULT_CHIP,
     plan: Plan | str | None = None,
     strength: str | None = None,
-    pipeline: Pipeline | str = "static",
+    pipeline: Pipeline | str = "",
+    stream_passes: Sequence[StreamFunction] = (),
 ) -> Session:
     """Session on ``source``.
 
     ``source``: example name, file path, bytes, onnx.ModelProto, Graph or Session. ``mode``: a named mode such as ``cv`` or
     ``LoadBalance:4``. ``plan``: a Plan, or a strength name (C1, C2, C3) as shorthand for ``strength``; the built-in examples
-    that come with a plan use it by default, at C1. Errors: InputError for an unusable file, OptionError for a wrong name.
+    that come with a plan use it by default, at C1. ``pipeline``: a preset or pipeline text (by default ``static``, or ``dynamic``
+    for a root of unknown shape). ``stream_passes``: functions of yours that run after GE's stream passes.
+    Errors: InputError for an unusable file, OptionError for a wrong name.
     """
     if isinstance(source, Session):
         return source
@@ -66,7 +70,7 @@ def open_session(
         defaults = {k: v for k, v in defaults.items() if k not in pipelines.MODE_KEYS}
     return Session(
         graph, options={**defaults, **chosen, **(options or {})}, chip=chip, plan=plan, strength=strength,
-        pipeline=pipeline, loaded=loaded,
+        pipeline=pipeline, loaded=loaded, stream_passes=stream_passes,
     )  # fmt: skip
 
 

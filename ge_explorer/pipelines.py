@@ -6,15 +6,18 @@ Adding a pass: one file in ``passes/``, one line here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
 from ge_explorer.errors import OptionError
+from ge_explorer.graph.model import Graph
+from ge_explorer.passes.dynamic import DYNAMIC_STEPS
+from ge_explorer.passes.streams.custom_stream import StreamFunction, custom_stream
 from ge_explorer.registry import Registry
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Pass
-from ge_explorer.trace.pipeline import Pipeline, parse_pipeline
+from ge_explorer.trace.pipeline import Item, Pipeline, parse_pipeline
 
 _P = "ge_explorer.passes."
 
@@ -70,7 +73,13 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("post-process-streams", _P + "physical.post_process:PostProcessStreams"),
 )
 
-PASSES: Registry[type[Pass]] = Registry("pass", dict(STEPS), group="ge_explorer.passes")
+_FRONT = STEPS[: [name for name, _ in STEPS].index("single-stream")]
+_DYNAMIC = (*(step for step in _FRONT if step[0] != "label-bodies"), *DYNAMIC_STEPS)
+
+PASSES: Registry[type[Pass]] = Registry(
+    "pass", {**dict(STEPS), **dict(DYNAMIC_STEPS), "custom-stream": _P + "streams.custom_stream:CustomStream"},
+    group="ge_explorer.passes",
+)  # fmt: skip
 
 MODES: Mapping[str, tuple[Text, Mapping[str, str]]] = MappingProxyType(
     {
@@ -85,12 +94,16 @@ MODES: Mapping[str, tuple[Text, Mapping[str, str]]] = MappingProxyType(
             Text("Automatic, one main stream and up to 3 beside it", "自动多流，主流加最多 3 条"),
             {"ge.autoMultistreamParallelMode": "MainStream:4"},
         ),
+        "dynamic": (
+            Text("Unknown shapes: one stream an engine", "动态 shape：每个引擎一条流"),
+            {"ENABLE_DYNAMIC_SHAPE_MULTI_STREAM": "1"},
+        ),
     }
 )
 """Named option sets offered in the explorer and by ``--mode``."""
 
-MODE_KEYS = ("ge.enableSingleStream", "ge.autoMultistreamParallelMode")
-"""Options that choose the mode; setting a mode replaces both."""
+MODE_KEYS = ("ge.enableSingleStream", "ge.autoMultistreamParallelMode", "ENABLE_DYNAMIC_SHAPE_MULTI_STREAM")
+"""Options that choose the mode; setting a mode replaces all of them."""
 
 
 @cache
@@ -99,14 +112,37 @@ def static() -> Pipeline:
     return Pipeline.of(PASSES.get(name)() for name, _ in STEPS)
 
 
+@cache
+def dynamic() -> Pipeline:
+    """The compile path of a graph of unknown shape (GraphBuilder::BuildForUnknownShapeGraph)."""
+    return Pipeline.of(PASSES.get(name)() for name, _ in _DYNAMIC)
+
+
 def presets() -> dict[str, Pipeline]:
     """Preset name -> pipeline. A preset name may start a pipeline text: ``static,-optimize-ineffective``."""
-    return {"static": static()}
+    return {"static": static(), "dynamic": dynamic()}
 
 
-def pipeline(text: str = "static") -> Pipeline:
-    """Pipeline from its text form (see trace/pipeline.py)."""
-    return parse_pipeline(text, PASSES.get, presets())
+def pipeline(text: str = "static", *, stream_passes: Sequence[StreamFunction] = ()) -> Pipeline:
+    """Pipeline from its text form (see trace/pipeline.py).
+
+    ``stream_passes`` are run where GE runs custom stream passes: after the automatic modes, before streams are renumbered.
+    """
+    found = parse_pipeline(text, PASSES.get, presets())
+    if not stream_passes:
+        return found
+    names = [i.pass_.name for i in found]
+    anchors = ("refresh-streams", "dynamic-refresh-by-node")
+    at = next((names.index(a) for a in anchors if a in names), None)
+    if at is None:
+        raise OptionError("this pipeline assigns no streams, so custom stream passes have no place in it", got=text)
+    own = [Item(custom_stream(f)) for f in stream_passes]
+    return Pipeline.from_items((*found.items[:at], *own, *found.items[at:]))
+
+
+def preset_for(graph: Graph) -> str:
+    """``dynamic`` for a root graph of unknown shape, else ``static``."""
+    return "dynamic" if graph.root.dynamic else "static"
 
 
 def mode_options(name: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """``trace --json``: the whole result as plain data, enough for anyone to re-check it from outside.
 
 All names are unique; a name is prefixed by its scope only on a clash. ``graph`` is the graph that got the streams: after
-conversion and optimisation, before Send/Recv nodes.
+conversion and optimisation, without Send/Recv nodes (``events`` and ``physical.split_events`` stand for them).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from ge_explorer.issue import Issue
 from ge_explorer.session import Session
 from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.trace import Snapshot, Trace
+from ge_explorer.views.drawn import drawn_graph
 
 FORMAT = "ge_explorer.trace/1"
 
@@ -20,7 +21,8 @@ FORMAT = "ge_explorer.trace/1"
 def trace_report(session: Session) -> dict[str, Any]:
     """JSON-able report of a session's trace, memory plan, timeline and issues."""
     trace, s = session.trace, session.trace.final
-    names = s.graph.unique_names
+    s = s.evolve(graph=drawn_graph(s.graph))
+    names = trace.final.graph.unique_names
     out: dict[str, Any] = {
         "format": FORMAT,
         "graph": graph_report(s),
@@ -33,6 +35,7 @@ def trace_report(session: Session) -> dict[str, Any]:
         "events": [],
         "activations": [],
         "removed_events": [],
+        "physical": None,
         "memory": None,
         "timeline": None,
         "issues": [issue_report(i, s.graph) for i in session.issues],
@@ -48,6 +51,8 @@ def trace_report(session: Session) -> dict[str, Any]:
         out["removed_events"] = [
             {"send": names[r.event.send], "recv": names[r.event.recv], "rule": r.rule} for r in s.sync.removed
         ]
+    if s.physical is not None:
+        out["physical"] = physical_report(s, names)
     if s.memory is not None:
         out["memory"] = memory_report(s)
     if trace.failed is None:
@@ -91,6 +96,27 @@ def step_report(trace: Trace, i: int) -> dict[str, Any]:
     if step.error is not None:
         out["error"] = str(step.error)
     return out
+
+
+def physical_report(s: Snapshot, names: dict[int, str]) -> dict[str, Any]:
+    """Physical streams: of every node, their logical stream, queue entries (see ``task_origin``) and the events of the split."""
+    p = s.physical
+    assert p is not None
+    return {
+        "streams": {names[i]: int(p.node[i]) for i in s.graph.node_ids},
+        "logic_of": list(p.logic_of),
+        "tasks": list(p.tasks),
+        "huge": list(p.huge),
+        "task_origin": p.task_table.origin if p.task_table is not None else "",
+        "limit": p.task_table.limit if p.task_table is not None else None,
+        "event_num": p.sync.event_num,
+        "notify_num": p.sync.notify_num,
+        "split_events": [
+            {"id": e.id, "send": names[e.send], "recv": names[e.recv], "streams": [e.send_stream, e.recv_stream]}
+            for e in p.sync.events
+        ],
+        "activations": [{"node": names[n], "streams": list(x)} for n, x in p.sync.active_streams.items()],
+    }
 
 
 def memory_report(s: Snapshot) -> dict[str, Any]:

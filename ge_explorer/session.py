@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from weakref import WeakKeyDictionary
@@ -13,6 +13,7 @@ from ge_explorer.device.chips import chip_named
 from ge_explorer.errors import OptionError
 from ge_explorer.graph.model import Graph
 from ge_explorer.issue import Issue
+from ge_explorer.passes.streams.custom_stream import StreamFunction
 from ge_explorer.passes.sync.minimum import minimum_events
 from ge_explorer.plan.apply import apply, without_plan
 from ge_explorer.plan.compare import StrengthResult, strength_result
@@ -60,11 +61,14 @@ class Session:
         chip: str = DEFAULT_CHIP,
         plan: Plan | None = None,
         strength: str = "",
-        pipeline: Pipeline | str = "static",
+        pipeline: Pipeline | str = "",
         loaded: object = None,
+        stream_passes: Sequence[StreamFunction] = (),
     ) -> None:
         self.graph, self.plan, self.loaded = graph, plan, loaded
-        self.base_pipeline = pipelines.pipeline(pipeline) if isinstance(pipeline, str) else pipeline
+        if isinstance(pipeline, str):
+            pipeline = pipelines.pipeline(pipeline or pipelines.preset_for(graph), stream_passes=stream_passes)
+        self.base_pipeline = pipeline
         self.cache = TraceCache()
         self.version = 0
         self._undo: list[Settings] = []

@@ -9,7 +9,7 @@ from ge_explorer.graph.happens_before import ENTER_LIKE, NEXT_LIKE, HappensBefor
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue
 from ge_explorer.text import Text
-from ge_explorer.trace.state import Snapshot, SyncPlan
+from ge_explorer.trace.state import SYNC_OPS, Snapshot, SyncPlan
 
 UNORDERED, NOT_JOINED, BODY = "GX110", "GX115", "GX121"
 LIMIT = 100
@@ -22,9 +22,13 @@ def ordered_dependencies(s: Snapshot, hb: HappensBefore) -> Iterator[Issue]:
     stream, names = streams_of(s).node, s.graph.unique_names
     count = 0
     for u, v, why in _pairs(s):
+        if s.graph.root.dynamic and not s.graph.scope(s.graph.node(u).scope).dynamic:
+            continue  # a known-shape part is compiled as a model of its own
         if stream[u] < 0 or stream[v] < 0 or stream[u] == stream[v]:
             continue
         a, b = s.graph.node(u), s.graph.node(v)
+        if a.op in SYNC_OPS or b.op in SYNC_OPS:
+            continue
         if (
             (a.op in ENTER_LIKE and b.op != "StreamActive")
             or (a.op in NEXT_LIKE and b.op in MERGE_LIKE)

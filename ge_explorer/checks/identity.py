@@ -8,7 +8,7 @@ from ge_explorer.checks.ordering import streams_of
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue
 from ge_explorer.text import Text
-from ge_explorer.trace.state import Event, Snapshot, SyncPlan
+from ge_explorer.trace.state import SYNC_OPS, Event, Snapshot, SyncPlan
 
 OWN_STREAM, EVENT_IDS, STREAM_IDS = "GX112", "GX113", "GX114"
 EXTRA, SWITCH, NO_STREAM, ACTIVATION, MISFIT = "GX116", "GX117", "GX118", "GX119", "GX120"
@@ -102,6 +102,10 @@ def dense_stream_ids(s: Snapshot) -> Iterator[Issue]:
     used = {int(x) for x in assignment.node if x >= 0} | {
         x for ids in assignment.attached.values() for x in ids if x >= 0
     }
+    if s.graph.root.dynamic:
+        used |= set(range(max(assignment.main_count, 0)))  # GE counts streams no node ends up on (GX331)
+        inner = {int(assignment.node[n.id]) for n in s.graph if not s.graph.scope(n.scope).dynamic}
+        used -= inner - {int(assignment.node[n.id]) for n in s.graph if s.graph.scope(n.scope).dynamic}
     gap = next((i for i in range(len(used)) if i not in used), None)
     if gap is not None:
         yield Issue(
@@ -119,8 +123,10 @@ def streamless_nodes(s: Snapshot) -> Iterator[Issue]:
     """GX118: a node that runs something but has no stream. Data, constants and GE-local nodes may have none."""
     stream = streams_of(s).node
     for n in s.graph:
-        if stream[n.id] >= 0 or n.is_source or "_thread_scope_id" in n.attrs:
+        if stream[n.id] >= 0 or n.is_source or n.op in SYNC_OPS or "_thread_scope_id" in n.attrs:
             continue
+        if n.op == "StreamActive" and s.physical is not None and s.physical.node[n.id] >= 0:
+            continue  # made after the split: it has a physical stream only
         engine = s.placement.engine[n.id] if s.placement is not None and n.id < len(s.placement.engine) else ""
         if engine.startswith(GE_LOCAL) or n.op == "NetOutput":
             continue

@@ -15,7 +15,7 @@ from ge_explorer.graph.happens_before import (
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue
 from ge_explorer.text import Text
-from ge_explorer.trace.state import Snapshot, StreamAssignment, SyncPlan
+from ge_explorer.trace.state import SYNC_OPS, Snapshot, StreamAssignment, SyncPlan
 
 DEADLOCK = "GX111"
 
@@ -28,8 +28,14 @@ def streams_of(s: Snapshot) -> StreamAssignment:
 
 
 def sequence_of(s: Snapshot) -> tuple[int, ...]:
-    """Nodes in issue order; the graph's own walk where no pass has sorted it yet."""
-    return s.sequence if s.sequence is not None else tuple(s.graph.walk())
+    """Nodes in issue order; the graph's own walk where no pass has sorted it yet.
+
+    Send and Recv nodes are left out: the events say what they do.
+    """
+    order = s.sequence if s.sequence is not None else tuple(s.graph.walk())
+    if s.sync is None or not s.sync.sync_nodes:
+        return order
+    return tuple(i for i in order if s.graph.node(i).op not in SYNC_OPS)
 
 
 def event_orders(s: Snapshot) -> list[Order]:
@@ -38,7 +44,7 @@ def event_orders(s: Snapshot) -> list[Order]:
     out = []
     for e in (s.sync or SyncPlan()).events:
         ends = [i for i in (e.send, e.recv) if 0 <= i < s.graph.id_bound and s.graph.nodes[i] is not None]
-        if len(ends) == 2 and stream[e.send] == e.send_stream and stream[e.recv] == e.recv_stream:
+        if len(ends) == 2 and e.on_main and stream[e.send] == e.send_stream and stream[e.recv] == e.recv_stream:
             out.append(Order(e.send, e.recv, e.kind, e.uid))
     return out
 

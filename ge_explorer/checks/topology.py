@@ -8,7 +8,7 @@ from ge_explorer.graph.happens_before import NEXT_LIKE
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue
 from ge_explorer.text import Text
-from ge_explorer.trace.state import Snapshot
+from ge_explorer.trace.state import SYNC_OPS, Snapshot
 
 NOT_TOPOLOGICAL, INCOMPLETE = "GX122", "GX123"
 LIMIT = 20
@@ -39,7 +39,8 @@ def topological_order(s: Snapshot) -> Iterator[Issue]:
         a = s.graph.node(u)
         if a.op in NEXT_LIKE or "_switch_branch_node_label" in a.attrs:
             continue
-        ids_fit = s.order is None or s.order[u] < s.order[v]
+        # GE keeps the ids when the split adds nodes: a new Send or Recv has a higher one than what follows it.
+        ids_fit = s.order is None or s.order[u] < s.order[v] or a.op in SYNC_OPS or s.graph.node(v).op in SYNC_OPS
         if place[u] < place[v] and ids_fit:
             continue
         count += 1

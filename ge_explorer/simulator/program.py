@@ -13,7 +13,7 @@ from ge_explorer.device.chips import CHIPS, DEFAULT_CHIP, Chip
 from ge_explorer.device.cost import CostTable, cost_table
 from ge_explorer.errors import OptionError
 from ge_explorer.provenance import Origin
-from ge_explorer.trace.state import Snapshot
+from ge_explorer.trace.state import SYNC_OPS, Snapshot
 
 NOT_RECORDED = -1
 """Sender of an event that no task of the program records."""
@@ -113,6 +113,8 @@ def build_program(
     if s.sync is not None:
         lost = 0
         for e in s.sync.events:
+            if e.recv_on != "main":
+                continue  # an attached stream waits; those are not simulated
             if e.send in task_of and e.recv in task_of:
                 links.append((e.send, e.recv, e.id))
             else:
@@ -150,6 +152,8 @@ def _issue_order(s: Snapshot) -> tuple[list[int], dict[int, int]]:
         stream_of = {i: streams[i] for i in graph.node_ids if streams[i] >= 0}
     else:
         stream_of = {n.id: 0 for n in graph if not n.is_source}
+    # Send and Recv nodes stand for the events, which are tasks of their own here.
+    stream_of = {i: x for i, x in stream_of.items() if graph.node(i).op not in SYNC_OPS}
     walk = list(s.sequence) if s.sequence is not None else []
     seen = set(walk)
     walk += [i for i in graph.walk() if i not in seen]

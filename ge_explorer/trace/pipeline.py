@@ -53,6 +53,11 @@ class Pipeline:
         """Pipeline with every pass on."""
         return Pipeline(_numbered(Item(p) for p in passes))
 
+    @staticmethod
+    def from_items(items: Iterable[Item]) -> Pipeline:
+        """Pipeline of items, counted anew."""
+        return Pipeline(_numbered(items))
+
     def __iter__(self) -> Iterator[Item]:
         return iter(self.items)
 

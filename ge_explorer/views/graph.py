@@ -13,6 +13,7 @@ from ge_explorer.graph.model import CONST_LIKE, SOURCE_LIKE, VARIABLE_LIKE, Grap
 from ge_explorer.text import Text
 from ge_explorer.trace.state import Snapshot
 from ge_explorer.trace.trace import Trace
+from ge_explorer.views.drawn import drawn
 from ge_explorer.views.layout_frames import frame_of
 from ge_explorer.views.palette import Identities, StreamIdentity, identify
 from ge_explorer.views.picture import (
@@ -57,7 +58,7 @@ def build(
     the state before the first step. ``identities`` keep letters and colours of an earlier run (default: given afresh).
     """
     who = identities or identify(trace)
-    snapshots = [trace.snapshot(k) for k in range(-1, len(trace.steps))]
+    snapshots = drawn([trace.snapshot(k) for k in range(-1, len(trace.steps))])
     universe = _universe(snapshots)
     wide = len(who.items) > 250
     palette = np.full((len(snapshots), len(universe.ids)), 0xFFFF if wide else 0xFF, np.uint16 if wide else np.uint8)
@@ -206,7 +207,7 @@ def _structure(g: Graph) -> tuple[object, ...]:
 def _streams(s: Snapshot, who: Identities, step: int) -> tuple[tuple[int, int, int], ...]:
     if s.streams is None:
         return ()
-    array = s.streams.node[: s.graph.id_bound]
+    array = s.streams.node[np.asarray([i for i in s.graph.node_ids if i < s.streams.node.size], np.int64)]
     counts = np.bincount(array[array >= 0], minlength=1)
     table = who.by_step[step + 1]
     rows = [(i, ge, int(counts[ge]) if ge < len(counts) else 0) for ge, i in table.items()]

@@ -31,6 +31,11 @@ FACET_LABELS = {
     "streams": Text("stream", "流"), "sync": Text("event", "事件"), "placement": Text("engine", "引擎"),
     "clusters": Text("cluster", "簇"), "memory": Text("memory", "内存"), "graph": Text("graph", "图"),
     "sequence": Text("order", "顺序"), "physical": Text("physical stream", "物理流"),
+    "physical stream": Text("physical stream", "物理流"), "attached stream": Text("attached stream", "附属流"),
+    "parts": Text("physical parts", "物理部分"), "huge": Text("huge stream", "超长流"), "tasks": Text("tasks", "任务"),
+    "own sync": Text("own event or notify", "自有事件或 notify"), "own notify": Text("own notify", "自有 notify"),
+    "node": Text("node", "节点"),
+    "body end": Text("end of a body", "子图结尾"),
 }  # fmt: skip
 """What a decision is about, in words, by its ``facet``: first those the passes use, then the facets of the snapshot."""
 _ATTRS = {

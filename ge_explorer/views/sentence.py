@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
+from ge_explorer.trace.state import SYNC_OPS
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views.palette import Identities
 from ge_explorer.views.wording import count, mib, us
@@ -20,7 +21,7 @@ def sentence(trace: Trace, timeline: Timeline | None = None, identities: Identit
         told = f"Step {failed.index + 1}, {failed.title.en or failed.pass_.name}, failed: {why}"
         return Text(told, f"第 {failed.index + 1} 步“{failed.title.get('zh') or failed.pass_.name}”失败：{why}")
     s = trace.final
-    nodes = count(sum(1 for n in s.graph if not n.is_source))
+    nodes = count(sum(1 for n in s.graph if not n.is_source and n.op not in SYNC_OPS))
     en, zh = [f"{nodes} operators"], [f"{nodes} 个算子"]
     if s.streams is not None:
         n = s.streams.count

@@ -13,7 +13,7 @@ from typing import Any
 
 from ge_explorer.graph.model import Graph
 from ge_explorer.text import Text
-from ge_explorer.trace.state import Snapshot
+from ge_explorer.trace.state import SYNC_OPS, Snapshot
 from ge_explorer.views.marks import plain
 
 USER_LABEL = "_user_stream_label"
@@ -162,7 +162,7 @@ def _known_graph(s: Snapshot, scope: int) -> GraphStreams:
     followed: dict[int, int] = {}
     for i in s.graph.scope(scope).nodes:
         logical = logical_stream(s, i)
-        if logical < 0:
+        if logical < 0 or s.graph.node(i).op in SYNC_OPS:  # sync nodes have no _logic_stream_id
             continue
         rows.add(logical, i)
         rows.label(logical, i)

@@ -11,6 +11,7 @@ from ge_explorer.provenance import Origin
 from ge_explorer.simulator.metrics import Ceiling, ceiling
 from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
+from ge_explorer.trace.state import SYNC_OPS
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views.figures import StrengthFigures
 from ge_explorer.views.wording import both, count, mib, ratio, source_file, us
@@ -31,7 +32,7 @@ def reason(trace: Trace) -> tuple[Text, str]:
             "compiler/graph/build/stream/logical_stream_allocator.cc SingleStreamPass",
         )  # fmt: skip
     partition = "compiler/graph/partition/engine_partitioner.cc"
-    running = [n.id for n in s.graph if not n.is_source]
+    running = [n.id for n in s.graph if not n.is_source and n.op not in SYNC_OPS]
     engines = {s.placement.engine[i] for i in running} - {""} if s.placement is not None else set()
     clusters = len(s.clusters.items) if s.clusters is not None else 0
     labels = sum(1 for i in running if "_user_stream_label" in s.graph.node(i).attrs)

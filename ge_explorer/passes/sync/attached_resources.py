@@ -102,7 +102,7 @@ class _Owners:
                 self._write(i, item, kind, wish.key, list(range(first, first + wish.num)))
                 note = Text(f"key {wish.key}", f"键 {wish.key}")
                 self.ctx.decide(
-                    node(i), f"own {kind}", None, first, kind, [node(j) for j, _ in wish.nodes if j != i][:8], note
+                    node(i), "own sync", None, first, kind, [node(j) for j, _ in wish.nodes if j != i][:8], note
                 )
 
     def _write(self, i: int, item: int, kind: EventKind, key: str, ids: list[int]) -> None:

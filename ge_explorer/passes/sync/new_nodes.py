@@ -24,15 +24,23 @@ class NewNodes:
         self.s = s
         self.editor = GraphEditor(s.graph)
         self.stream: dict[int, int] = {}
+        self._behind: dict[int, list[int]] = {}
 
     def add(
         self, name: str, op: str, scope: int, stream: int, attrs: Mapping[str, Any], *, control: Iterable[int] = (),
         after: int | None = None,
     ) -> int:  # fmt: skip
         """New node with a main stream, at the end of the node list or right behind ``after``; returns its id."""
-        i = self.editor.add_node(name, op, control=control, attrs=attrs, scope=scope, after=after)
+        i = self.editor.add_node(name, op, control=control, attrs=attrs, scope=scope)
         self.stream[i] = stream
+        if after is not None:
+            self._behind.setdefault(after, []).insert(0, i)
         return i
+
+    def _listed(self, nodes: Iterable[int]) -> list[int]:
+        """Node list with the nodes that asked for it right behind their anchor, the latest first."""
+        moved = {i for rows in self._behind.values() for i in rows}
+        return [x for i in nodes if i not in moved for x in (i, *self._behind.get(i, ()))]
 
     def result(
         self, arrange: Callable[[Graph, list[int]], list[int]] | None = None, *, renumber: bool = False
@@ -46,7 +54,7 @@ class NewNodes:
         graph = self.editor.freeze()
         lists: dict[int, list[int]] = {}
         for scope in (x for x in graph.scopes if x is not None):
-            members = list(scope.nodes)
+            members = self._listed(scope.nodes)
             lists[scope.id] = arrange(graph, members) if arrange is not None else members
         graph = graph.with_scope_order(lists)
         sequence = tuple(graph.walk())

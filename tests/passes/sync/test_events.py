@@ -150,14 +150,13 @@ def test_a_label_list_starts_streams_in_list_order_with_repeats() -> None:
     assert len(sync.stream_activators[2]) == 1
 
 
-def test_notify_mode_is_skipped_with_a_reason_and_says_what_is_missing() -> None:
-    t = events_of(graph("A:0 B:1", "A>B"), ge_event="notify")
-    skipped = [s for s in t if s.status == "skipped"]
-    assert {s.name for s in skipped} >= {"insert-events", "optimize-by-send", "renumber-events"}
-    for s in skipped:
-        assert s.reason is not None
-        assert "notify" in s.reason.en
-        assert s.reason.zh
+def test_notify_mode_makes_notifies_by_the_rules_of_events() -> None:
+    g = graph("A:0 B:0 C:0 D:1 E:1", "A>D B>D C>D A>E")
+    events, notifies = events_of(g).final.sync, events_of(g, ge_event="notify").final.sync
+    assert events is not None and notifies is not None
+    assert {e.kind for e in notifies.events} == {"notify"}
+    assert [(e.id, e.send, e.recv) for e in notifies.events] == [(e.id, e.send, e.recv) for e in events.events]
+    assert (notifies.event_num, notifies.notify_num) == (0, events.event_num)
 
 
 def test_every_removed_event_keeps_its_rule_and_what_made_it_redundant() -> None:
