@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ge_explorer.memory.bounds import is_certificate, serial_live
+from ge_explorer.memory.conflicts import Conflicts, IntervalConflicts
 from ge_explorer.memory.model import MemoryProblem
 from ge_explorer.memory.planner import plan_hb
 from ge_explorer.memory.search import improve, search
@@ -170,3 +172,15 @@ def test_improve_keeps_the_planner_name_and_never_gets_worse() -> None:
     assert is_safe(problem, better.offsets)
     assert improve(problem, greedy, serial_live(problem), 0)[0] is greedy
     assert bound.bytes <= better.peak
+
+
+@settings(max_examples=60, deadline=None)
+@given(interval_problems(12))
+def test_lifetimes_alone_give_the_same_conflicts(problem: MemoryProblem) -> None:
+    begin = np.array([x.begin for x in problem.lifetimes], dtype=np.int64)
+    end = np.array([x.end for x in problem.lifetimes], dtype=np.int64)
+    short, full = IntervalConflicts(begin, end), Conflicts(problem.before)
+    assert short.degree.tolist() == full.degree.tolist()
+    for b in range(full.count):
+        assert short.of(b).tolist() == full.of(b).tolist() == np.flatnonzero(full.row(b)).tolist()
+        assert short.row(b).tolist() == full.row(b).tolist()
