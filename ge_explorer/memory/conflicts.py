@@ -7,8 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ge_explorer.memory.lifetimes import Spans, before_masks
+from ge_explorer.memory.model import MemoryProblem
+
 LIST_LIMIT = 40_000_000
 """Stored neighbour entries (4 bytes each) above which rows are unpacked on demand instead."""
+INTERVALS_FROM = 2_000
+"""Buffers from which it pays to find out whether lifetimes alone decide."""
 _ONES = np.array([i.bit_count() for i in range(256)], dtype=np.uint8)
 _STRIP = 128
 """Bytes per column strip while transposing: 1024 columns at a time keep the temporaries small."""
@@ -56,6 +61,54 @@ class Conflicts:
         if self._lists is not None:
             return self._lists[b]
         return np.flatnonzero(np.unpackbits(self._rows[b], count=self.count, bitorder="little")).astype(np.int32)
+
+    def row(self, b: int) -> NDArray[np.bool_]:
+        """One flag per buffer: True for those of ``of(b)``."""
+        if self._lists is None:
+            return np.unpackbits(self._rows[b], count=self.count, bitorder="little").view(np.bool_)
+        out = np.zeros(self.count, dtype=np.bool_)
+        out[self._lists[b]] = True
+        return out
+
+
+class IntervalConflicts:
+    """The same for lifetimes on one stream, where two numbers per buffer say it all: nothing is stored per pair."""
+
+    def __init__(self, begin: NDArray[np.int64], end: NDArray[np.int64]) -> None:
+        self.count = len(begin)
+        self._begin, self._end = begin, end
+        starts, ends = np.sort(begin), np.sort(end)
+        self.degree: NDArray[np.int64] = (
+            np.searchsorted(starts, end, side="right") - np.searchsorted(ends, begin, side="left") - 1
+        )
+
+    def of(self, b: int) -> NDArray[np.int32]:
+        """Ids of the buffers that must not share a byte with ``b``, ascending."""
+        return np.flatnonzero(self.row(b)).astype(np.int32)
+
+    def row(self, b: int) -> NDArray[np.bool_]:
+        """One flag per buffer: True for those of ``of(b)``."""
+        out: NDArray[np.bool_] = (self._begin <= self._end[b]) & (self._end >= self._begin[b])
+        out[b] = False
+        return out
+
+
+AnyConflicts = Conflicts | IntervalConflicts
+
+
+def conflicts_of(problem: MemoryProblem) -> AnyConflicts:
+    """Conflicts of a problem, in the form that is cheap for it."""
+    n = len(problem.buffers)
+    if n > INTERVALS_FROM:
+        begin = np.array([x.begin for x in problem.lifetimes], dtype=np.int64)
+        end = np.array([x.end for x in problem.lifetimes], dtype=np.int64)
+        # Equal to what one stream gives? Compared in full, since flags and streams may forbid what lifetimes allow.
+        rank = {t: k for k, t in enumerate(sorted({*begin.tolist(), *(end + 1).tolist()}))}
+        need = np.array([[rank[t]] for t in (end + 1).tolist()], dtype=np.int32)
+        start = np.array([[rank[t]] for t in begin.tolist()], dtype=np.int32)
+        if before_masks(Spans(need, start)) == problem.before:
+            return IntervalConflicts(begin, end)
+    return Conflicts(problem.before)
 
 
 def _packed(masks: Sequence[int]) -> NDArray[np.uint8]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ge_explorer.memory.bounds import serial_live
-from ge_explorer.memory.conflicts import Conflicts
+from ge_explorer.memory.conflicts import AnyConflicts, conflicts_of
 from ge_explorer.memory.model import MemoryPlan, MemoryProblem
 from ge_explorer.registry import Registry
 
@@ -23,7 +23,7 @@ SMALL, LARGE = 1_000, 6_000
 """Up to SMALL buffers the whole portfolio runs, up to LARGE five candidates, above it three."""
 
 
-def place(problem: MemoryProblem, conflicts: Conflicts, order: list[int], fit: Fit) -> tuple[list[int], int]:
+def place(problem: MemoryProblem, conflicts: AnyConflicts, order: list[int], fit: Fit) -> tuple[list[int], int]:
     """Place buffers one after the other at the lowest (first) or tightest (best) hole that their conflicts leave.
 
     Returns (offset per buffer id, peak) in bytes.
@@ -32,22 +32,27 @@ def place(problem: MemoryProblem, conflicts: Conflicts, order: list[int], fit: F
     size = [b.size for b in problem.buffers]
     begin = np.zeros(n, dtype=np.int64)
     end = np.full(n, -1, dtype=np.int64)
-    placed = np.zeros(n, dtype=bool)
+    # Placed buffers by ascending offset: the busy ranges of any conflict set come out sorted without sorting them.
+    ids, at_of = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     peak = 0
-    for b in order:
-        near = conflicts.of(b)
-        near = near[placed[near]]
+    for k, b in enumerate(order):
+        here = ids[:k]
+        near = here[conflicts.row(b)[here]]
         need = size[b]
-        at = _hole(begin[near], end[near], need, fit) if near.size else 0
-        begin[b], end[b], placed[b] = at, at + need, True
+        at = _hole(begin[near], np.maximum.accumulate(end[near]), need, fit) if near.size else 0
+        begin[b], end[b] = at, at + need
+        place = int(np.searchsorted(at_of[:k], at, side="right"))
+        ids[place + 1 : k + 1], at_of[place + 1 : k + 1] = ids[place:k].copy(), at_of[place:k].copy()
+        ids[place], at_of[place] = b, at
         peak = max(peak, at + need)
     return begin.tolist(), peak
 
 
-def _hole(begin: NDArray[np.int64], end: NDArray[np.int64], need: int, fit: Fit) -> int:
-    """Offset of the chosen hole among busy ranges; the end of the last one if no hole is large enough."""
-    rank = np.argsort(begin, kind="stable")
-    begin, top = begin[rank], np.maximum.accumulate(end[rank])
+def _hole(begin: NDArray[np.int64], top: NDArray[np.int64], need: int, fit: Fit) -> int:
+    """Offset of the chosen hole among busy ranges; the end of the last one if no hole is large enough.
+
+    ``begin`` ascending; ``top``: highest end so far.
+    """
     gap = begin.copy()
     gap[1:] -= top[:-1]
     fits = np.flatnonzero(gap >= need)
@@ -57,7 +62,7 @@ def _hole(begin: NDArray[np.int64], end: NDArray[np.int64], need: int, fit: Fit)
     return int(top[k - 1]) if k else 0
 
 
-def _orders(problem: MemoryProblem, conflicts: Conflicts) -> Mapping[str, Callable[[], list[int]]]:
+def _orders(problem: MemoryProblem, conflicts: AnyConflicts) -> Mapping[str, Callable[[], list[int]]]:
     """Named placement orders. Ties go to the earlier producer, which is the smaller id."""
     n = len(problem.buffers)
     size = np.array([b.size for b in problem.buffers], dtype=np.int64)
@@ -98,7 +103,7 @@ def plan_hb(problem: MemoryProblem, bound: Callable[[MemoryPlan], int] | None = 
         return MemoryPlan((), 0, "hb")
     n = len(problem.buffers)
     tries = PORTFOLIO if n <= SMALL else PORTFOLIO[:5] if n <= LARGE else PORTFOLIO[:3]
-    conflicts = Conflicts(problem.before)
+    conflicts = conflicts_of(problem)
     orders = _orders(problem, conflicts)
     sequences: dict[str, list[int]] = {}
     peaks: dict[str, int] = {}

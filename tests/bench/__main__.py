@@ -135,7 +135,16 @@ def layout() -> list[Row]:
     ]
 
 
-ROWS: dict[str, Callable[[], list[Row]]] = {"import": import_time, "pipeline": pipeline, "layout": layout}
+def memory() -> list[Row]:
+    """Rows 1 to 4: memory peaks over their bounds, against plain greedy."""
+    from tests.bench.memory import figures
+
+    return [Row(*f) for f in figures()]
+
+
+ROWS: dict[str, Callable[[], list[Row]]] = {
+    "import": import_time, "pipeline": pipeline, "layout": layout, "memory": memory,
+}  # fmt: skip
 
 
 def main() -> int:

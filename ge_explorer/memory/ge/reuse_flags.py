@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ge_explorer.graph.model import DATA_LIKE
 from ge_explorer.memory.ge.options import GeOptions
 from ge_explorer.memory.ge.stream_ids import PRIOR_HOPS, StreamIds, detour
 from ge_explorer.memory.ge.symbols import Symbol
@@ -63,7 +62,7 @@ def _one(view: View, op: Op, o: int, options: GeOptions, body_data: bool) -> tup
     why = ""
     is_input = op.root_input
     if is_input:
-        pre, post, why = False, int(op.attrs.get("index", -1)) in options.inputs, "graph-input"
+        pre, post, why = False, view.input_index(op) in options.inputs, "graph-input"
     result = next((r for r in op.outputs[o].readers if view.ops[r.op].root_output), None)
     if result is not None:
         pre, post, why = pre and result.index in options.outputs, False, why or "graph-output"
@@ -85,9 +84,3 @@ def keeps_output(view: View, op: Op) -> bool:
     """True when an input or output is a resource or variant (IsNoReleaseNodeOutBlock)."""
     types = [x.dtype for x in op.outputs] + [view.out(s).dtype for s in op.inputs if s is not None]
     return any(t in ("resource", "variant") for t in types)
-
-
-def input_indexes(view: View, options: GeOptions) -> frozenset[int]:
-    """Given input indexes that exist."""
-    have = sum(op.type in DATA_LIKE and op.holder < 0 for op in view.ops)
-    return frozenset(i for i in options.inputs if i < have)

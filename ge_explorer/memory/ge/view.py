@@ -14,7 +14,7 @@ from ge_explorer.memory.sizes import padded_size, payload_bytes
 SIZE = "size"
 """Output attribute: bytes of the tensor as GE's tensor descriptor states them; without it they follow from the shape."""
 SUB_STREAM, THREAD_SCOPE = "_sub_stream_id", "_thread_scope_id"
-MERGE = frozenset({"Merge", "StreamMerge", "RefMerge"})
+MERGE = frozenset({"Merge", "StreamMerge"})
 CLEANERS = frozenset({"AtomicAddrClean", "MemSet", "Memset"})
 NO_BLOCK = CONST_LIKE | VARIABLE_LIKE | {"MultiShape", "HvdWait"}
 """Types whose outputs live elsewhere (mem_assigner CheckIsZeroMemNodeType)."""
@@ -128,6 +128,12 @@ class View:
         if holder.type == "Loop":  # an ONNX Loop body returns its condition first
             i -= max(len(end.inputs) - len(holder.outputs), 0)
         return i if 0 <= i < len(holder.outputs) else -1
+
+    def input_index(self, op: Op) -> int:
+        """Number of a root input: its attribute ``index``, else its place among the root inputs."""
+        if "index" in op.attrs:
+            return int(op.attrs["index"])
+        return sum(o.root_input for o in self.ops[: op.place])
 
     def out(self, s: Source) -> Output:
         """The output behind a source."""
