@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ge_explorer.checks.ordering import deadlock_issue, real_order, streams_of
+from ge_explorer.checks.ordering import deadlock_issue, real_order
+from ge_explorer.checks.schedule import Schedule, streams_of
 from ge_explorer.graph.happens_before import DeadlockError, HappensBefore
 from ge_explorer.issue import Issue
 from ge_explorer.memory.verify import verify
@@ -17,8 +18,10 @@ def verify_plan(s: Snapshot, hb: HappensBefore | None = None) -> tuple[Issue, ..
     """
     if s.memory is None or s.streams is None:
         return ()
-    try:
-        hb = hb or real_order(s)
-    except DeadlockError as e:
-        return (deadlock_issue(s, e),)
+    if hb is None:
+        plan = Schedule.of(s)
+        try:
+            hb = real_order(plan)
+        except DeadlockError as e:
+            return (deadlock_issue(plan, e),)
     return verify(s.memory.problem, s.memory.plan, hb, s.graph.unique_names, streams_of(s).node.tolist())
