@@ -51,16 +51,19 @@ def scale(g: Graph, root: int) -> Rewrite | None:
 
 
 def bias(g: Graph, root: int) -> Rewrite | None:
-    """Conv without bias → Add of a constant per channel → Conv with bias."""
+    """Conv → Add of a constant per channel → Conv with that bias (added to a constant bias it has)."""
     m = match(g, _BIAS, root)
-    if m is None or _has_bias(g, m) or not _per_channel(g, m, "shift", one=False):
+    if m is None or not _bias_const(g, m) or not _per_channel(g, m, "shift", one=False):
         return None
     conv = g.node(m.nodes["conv"])
     t = g.tensor(m.tensors["shift"])
-    value = value_of(g, m.tensors["shift"])
-    new = NewConst(
-        f"{conv.name}_bias", (_channels(g, m),), t.dtype, None if value is None else value.ravel(), (t.producer,)
-    )
+    value: Any = value_of(g, m.tensors["shift"])
+    made_of: tuple[int, ...] = (t.producer,)
+    if _has_bias(g, m):
+        old = value_of(g, conv.inputs[2])
+        made_of = (*made_of, g.tensor(conv.inputs[2] or 0).producer)
+        value = None if old is None or value is None else old.ravel() + value.ravel()
+    new = NewConst(f"{conv.name}_bias", (_channels(g, m),), t.dtype, None if value is None else value.ravel(), made_of)
     outs = (g.node(root).outputs[0],)
     return Rewrite((conv.id, root), conv.op, conv.name, (*conv.inputs[:2], new, *conv.inputs[3:]), outs, conv.attrs)
 
