@@ -12,6 +12,7 @@ from typing import Any
 
 from ge_explorer import examples, pipelines
 from ge_explorer.checks import check_trace
+from ge_explorer.errors import OptionError
 from ge_explorer.graph.model import Graph
 from ge_explorer.issue import Issue
 from ge_explorer.loaders import load
@@ -22,6 +23,7 @@ from ge_explorer.session import DEFAULT_CHIP, Session
 from ge_explorer.simulator import simulate as _simulate
 from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.trace import Diff, Pipeline, Trace
+from ge_explorer.trace.recorded import source_graph
 from ge_explorer.views.strengths import StrengthTable
 
 Source = Any
@@ -37,19 +39,25 @@ def open_session(
     strength: str | None = None,
     pipeline: Pipeline | str = "",
     stream_passes: Sequence[StreamFunction] = (),
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    dims: Mapping[str, int] | None = None,
 ) -> Session:
     """Session on ``source``.
 
     ``source``: example name, file path, bytes, onnx.ModelProto, Graph or Session. ``mode``: a named mode such as ``cv`` or
     ``LoadBalance:4``. ``plan``: a Plan, or a strength name (C1, C2, C3) as shorthand for ``strength``; the built-in examples
     that come with a plan use it by default, at C1. ``pipeline``: a preset or pipeline text (by default ``static``, or ``dynamic``
-    for a root of unknown shape). ``stream_passes``: functions of yours that run after GE's stream passes.
+    for a root of unknown shape). ``stream_passes``: functions of yours that run after GE's stream passes. ``input_shapes`` and
+    ``dims``: sizes for open dimensions of an ONNX model, see ``load``; with all of them known the static steps run.
     Errors: InputError for an unusable file, OptionError for a wrong name.
     """
     if isinstance(source, Session):
         return source
     if isinstance(source, Trace):
         source = source.initial.graph
+    made = isinstance(source, Graph) or (isinstance(source, str) and source.partition(":")[0] in examples.names())
+    if made and (input_shapes or dims):
+        raise OptionError("input shapes can be given for model files only", todo="Leave them out.")
     if isinstance(plan, str):
         plan, strength = None, plan
     defaults: dict[str, str] = {}
@@ -60,8 +68,8 @@ def open_session(
     elif isinstance(source, Graph):
         graph = source
     else:
-        loaded = load(source)
-        graph = loaded.graph
+        loaded = load(source, input_shapes=input_shapes, dims=dims)
+        graph = source_graph(loaded)
     plan = plan if plan is not None else plan_for(graph)
     if strength is None:
         strength = "C1" if plan is not None else ""
