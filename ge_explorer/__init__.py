@@ -32,6 +32,7 @@ _LAZY = {
     "load": "ge_explorer.loaders:load",
     "open_session": "ge_explorer.api:open_session",
     "plans": "ge_explorer.plan.builtin:plans",
+    "predict": "ge_explorer.views.prediction:predict",
     "simulate": "ge_explorer.api:simulate",
 }
 
@@ -53,6 +54,7 @@ __all__ = [
     "load",
     "open_session",
     "plans",
+    "predict",
     "simulate",
 ]
 
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from ge_explorer.plan.model import Plan
     from ge_explorer.session import Session
     from ge_explorer.trace.trace import Trace
+    from ge_explorer.views.prediction import predict
     from ge_explorer.widgets.explorer import Explorer, explore
 
 
