@@ -25,6 +25,7 @@ STEPS: tuple[tuple[str, str], ...] = (
     # optimise
     ("fold-constants", _P + "optimize.fold_constants:FoldConstants"),
     ("fuse-graph", _P + "optimize.fusion_graph:FuseGraph"),
+    ("fuse-buffers", _P + "optimize.ub_fusion:FuseBuffers"),
     # partition
     ("place-engines", _P + "partition.place_engines:PlaceEngines"),
     ("user-stream-labels", _P + "partition.user_stream_labels:UserStreamLabels"),
