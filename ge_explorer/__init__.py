@@ -35,6 +35,7 @@ _LAZY = {
     "load": "ge_explorer.loaders:load",
     "open_session": "ge_explorer.api:open_session",
     "plans": "ge_explorer.plan.builtin:plans",
+    "predict": "ge_explorer.views.prediction:predict",
     "simulate": "ge_explorer.api:simulate",
     "snapshot_of": "ge_explorer.trace.recorded:snapshot_of",
     "to_json": "ge_explorer.loaders.own_json:to_json",
@@ -62,6 +63,7 @@ __all__ = [
     "load",
     "open_session",
     "plans",
+    "predict",
     "simulate",
     "snapshot_of",
     "to_json",
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
     from ge_explorer.session import Session
     from ge_explorer.trace.recorded import snapshot_of, trace_of
     from ge_explorer.trace.trace import Trace
+    from ge_explorer.views.prediction import predict
     from ge_explorer.widgets.explorer import Explorer, explore
 
 
