@@ -29,6 +29,8 @@ from ge_explorer.trace.trace import Trace
 from ge_explorer.views.marks import plain
 
 POLICY = "ge.exec.memoryOptimizationPolicy"
+SHOWN_KEYS = ("current", "ge", "ge-priority", "hb", "search", "none", "one-ge", "one-hb")
+"""Plans that the A/B view offers."""
 SEARCH_UPTO = 2_000
 """Buffers up to which the slow planners run unasked."""
 TITLES: Mapping[str, Text] = MappingProxyType(

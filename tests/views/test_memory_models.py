@@ -52,27 +52,30 @@ def test_curve_is_what_the_plan_holds_and_never_more_than_its_peak(case: Case) -
     assert ((c.fragmentation >= 0) & (c.fragmentation < 1)).all()
 
 
-def test_waiting_begins_at_the_last_read_on_any_stream() -> None:
+def test_line_changes_colour_at_the_last_reads_and_then_waits() -> None:
+    case = fork_join()  # issue order a c d b e f g
+    rows = {r.name: r for r in memory_heatmap.build(case.lives()).rows}
+    assert [(s.begin, s.end, s.mark.letter, s.waiting) for s in rows["a:0"].segments] == [(1, 5, "A", False)]
+    got = [(s.begin, s.end, s.mark.letter, s.waiting, s.never) for s in rows["d:0"].segments]
+    # written on B, read by e on A; nothing on B is ordered after e, so B never gets the bytes back
+    assert got == [(3, 4, "B", False, False), (4, 6, "A", False, False), (6, 9, "B", True, True)]
+
+
+def test_waiting_can_be_asked_for_another_stream() -> None:
     case = fork_join()
-    v, a = case.lives(), case.buffer("a:0")
-    row = next(r for r in memory_heatmap.build(v).rows if r.name == "a:0")
-    use = [s for s in row.segments if not s.waiting]
-    assert [s.mark.letter for s in use] == ["A", "B"]  # the own stream first, then the reader on the other one
-    assert use[-1].end == int(v.last[a])
-    wait = next(s for s in row.segments if s.waiting)
-    e = int(case.book.order[case.session.graph.by_name["e"]])
-    assert (wait.begin, wait.end, wait.never) == (int(v.last[a]), e, False)
+    rows = {r.name: r for r in memory_heatmap.build(case.lives(), awaited=0).rows}
+    assert not [s for s in rows["d:0"].segments if s.waiting]  # f on A comes right after e
 
 
 def test_unfolded_buffer_has_one_line_a_stream() -> None:
     case = fork_join()
-    a = case.buffer("a:0")
-    rows = memory_heatmap.build(case.lives(), unfolded=(a,)).rows
-    lines = [r for r in rows if r.stream_row]
-    assert [r.name for r in lines] == ["a:0 → A", "a:0 → B"]
-    on_b = lines[1].segments
-    assert not on_b[0].waiting
-    assert len(on_b) == 1 or not on_b[1].never  # after c, stream B may take a's bytes as soon as b has run
+    rows = memory_heatmap.build(case.lives(), unfolded=(case.buffer("a:0"),)).rows
+    lines = {r.name: r.segments for r in rows if r.stream_row}
+    assert [n[-1] for n in lines] == ["A", "B", "C"]
+    assert [(s.begin, s.end, s.waiting, s.never) for s in lines["a:0 → B"]] == [
+        (1, 3, False, False),
+        (3, 9, True, True),
+    ]
 
 
 def test_golden_heatmap_of_a_chain() -> None:
