@@ -24,8 +24,11 @@ _P = "ge_explorer.passes."
 STEPS: tuple[tuple[str, str], ...] = (
     # optimise
     ("fold-constants", _P + "optimize.fold_constants:FoldConstants"),
+    ("fuse-graph", _P + "optimize.fusion_graph:FuseGraph"),
+    ("fuse-buffers", _P + "optimize.ub_fusion:FuseBuffers"),
     # partition
     ("place-engines", _P + "partition.place_engines:PlaceEngines"),
+    ("attach-stream-labels", _P + "partition.attach_stream_labels:AttachStreamLabels"),
     ("user-stream-labels", _P + "partition.user_stream_labels:UserStreamLabels"),
     ("label-bodies", _P + "partition.label_bodies:LabelBodies"),
     ("topological-sort", _P + "partition.topological_sort:TopologicalSort"),
