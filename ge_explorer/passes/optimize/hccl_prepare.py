@@ -79,7 +79,7 @@ class HcclPrepare(Pass):
                 continue
             changes[n.id] = new
             if PARALLEL_GROUP in new:
-                ctx.decide(node(n.id), PARALLEL_GROUP, None, name, "group", note=Text(group, group))
+                ctx.decide(node(n.id), "parallel group", None, name, "group", note=Text(group, group))
             if len(new) > (PARALLEL_GROUP in new):
                 flags = [k for k in new if k != PARALLEL_GROUP]
                 ctx.decide(node(n.id), "attributes", None, ", ".join(flags), "flags", decisive=False)
