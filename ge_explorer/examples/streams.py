@@ -101,11 +101,12 @@ def mixed_engines() -> Graph:
     Text("A stream that is too long", "任务过多的流"),
     Text(
         "The hardware takes only so many tasks per stream (1024 in the common case, 27 kept in reserve). Four hundred "
-        "nodes of three tasks do not fit: the stream is split, the parts are tied by an event, and the first part "
-        "activates the second.",
-        "硬件每条流的任务数有限（常见为 1024，另留 27 个）。四百个节点、每个三个任务放不下：流会被切开，前后两段用"
-        "事件相连，第一段激活第二段。",
+        "nodes of three tasks do not fit: the stream is split and an event ties the end of one part to the start of the "
+        "next. Both parts start with the model, nobody has to activate them.",
+        "硬件每条流的任务数有限（常见为 1024，另留 27 个）。四百个节点、每个三个任务放不下：流会被切开，前一段的末尾与"
+        "后一段的开头用事件相连。两段都随模型启动，无需激活。",
     ),
+    options={"gx.maxTasksPerStream": "1024"},
 )
 def needs_splitting(nodes: int | str = 400) -> Graph:
     """A generated unrolled loop: ``nodes`` elementwise steps in four repeating kinds."""
