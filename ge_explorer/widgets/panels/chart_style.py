@@ -54,7 +54,8 @@ for (let i = 0; i < gl.length; i++) {
   const a = Math.max(gl[i], lo), b = Math.min(gr[i], hi), w = (b - a) * k;
   if (w > width(gt[i], font) + 14) { G.x.push(a); G.y.push(gy[i]); G.text.push(gt[i]); }
   else if (gs[i] && w > 11 + 4 * gs[i].length) {
-    S.x.push((a + b) / 2); S.y.push(gy[i]); S.text.push(gs[i]); S.shape.push(gs[i] === "c" ? "square" : "circle"); S.size.push(10 + 4 * gs[i].length);
+    S.x.push((a + b) / 2); S.y.push(gy[i]); S.text.push(gs[i]); S.shape.push(gs[i] === "c" ? "square" : "circle");
+    S.size.push(10 + 4 * gs[i].length);
   }
   else if (w > 46) { const t = cut(gt[i], w - 14, font); if (t) { G.x.push(a); G.y.push(gy[i]); G.text.push(t); } }
 }
