@@ -17,10 +17,10 @@ TOPS = (0, 20, 50, 200, 1000)
 ALL = Text("all", "全部")
 _KIND = {"feature": Text("feature map", "特征图"), "workspace": Text("workspace", "工作区")}
 JUMPS = {
-    "first": (Text("|‹"), frozenset[str]()), "back": (Text("‹ back", "‹ 上一步"), frozenset[str]()),
-    "next": (Text("next ›", "下一步 ›"), frozenset[str]()), "take": (Text("next take", "下一次取块"), frozenset({"take"})),
-    "new": (Text("next new", "下一次新建"), frozenset({"new"})), "nest": (Text("next nest", "下一次嵌套"), frozenset({"nest"})),
-    "split": (Text("next split", "下一次拆分"), frozenset({"split"})), "last": (Text("›|"), frozenset[str]()),
+    "first": (Text("|‹"), frozenset[str]()), "back": (Text("‹", "‹"), frozenset[str]()),
+    "next": (Text("›", "›"), frozenset[str]()), "take": (Text("take ›", "取块 ›"), frozenset({"take"})),
+    "new": (Text("new ›", "新建 ›"), frozenset({"new"})), "nest": (Text("nest ›", "嵌套 ›"), frozenset({"nest"})),
+    "split": (Text("split ›", "拆分 ›"), frozenset({"split"})), "last": (Text("›|"), frozenset[str]()),
 }  # fmt: skip
 
 
@@ -45,7 +45,10 @@ def _controls(page: MemoryPage, view: str, c: MemoryChoice, lang: str, picked: t
         return button_html("everything", Text("run the slow planners too", "也运行较慢的规划器"), lang) if slow else ""
     if view == "steps":
         both = [(k, TITLES[k]) for k in ("ge", "ge-priority")]
-        buttons = "".join(button_html(f"jump-{k}", label, lang) for k, (label, _) in JUMPS.items())
+        buttons = "".join(
+            f'<button type="button" data-do="jump-{k}">{text(label, lang)}</button>' for k, (label, _) in JUMPS.items()
+        )
+        buttons = f'<span role="group">{buttons}</span>'
         return select_html("ge", Text("planner", "规划器"), both, c.ge, lang) + buttons
     return _pins(page, c, lang, picked)
 

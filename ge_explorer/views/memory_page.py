@@ -101,6 +101,11 @@ class MemoryPage:
         keep = c.filter.but(top=0).apply(self.lives) if c.filter.narrows else None
         return memory_map.picture(self.lives, self.memory, single_peak=self.single_peak, limit=limit, keep=keep)
 
+    @property
+    def map_figures(self) -> tuple[int, int | None]:
+        """(peak, peak on one stream)."""
+        return self.memory.plan.peak, self.single_peak
+
     def heatmap(self, c: MemoryChoice, unfolded: tuple[int, ...] = ()) -> memory_heatmap.Heatmap:
         """Lifetimes with the filters."""
         self.built.append("lifetimes")

@@ -64,7 +64,7 @@ def pixels(codes: Codes, theme: Theme, tall: int = 1) -> NDArray[np.uint32]:
     In use takes the bar's fill darkened towards the stream's colour: lines of one or two pixels have no edge to carry it.
     """
     big = np.repeat(codes, tall, axis=0)
-    stripe = (np.arange(big.shape[0])[:, None] + np.arange(big.shape[1])) % 4 < 1
+    stripe = (np.arange(big.shape[0])[:, None] + np.arange(big.shape[1])) % 6 < 2
     out = np.zeros(big.shape, dtype=np.uint32)
     for value in np.unique(codes).tolist():
         found = meaning(value)

@@ -20,10 +20,12 @@ from ge_explorer.views.theme import Theme
 from ge_explorer.widgets.bokeh_host import BokehHost
 from ge_explorer.widgets.panels.chart_style import add_hover, add_zoom, new_figure, style
 from ge_explorer.widgets.panels.context import OnSelect, PanelContext
+from ge_explorer.widgets.panels.memory_map_chart import price_html
 from ge_explorer.widgets.panels.picked import picked_buffers
 
-PITCH = 13
-"""Pixels a line, while lines are shapes."""
+PITCH, NAMED = 13, 40
+"""Pixels a line while up to so many lines are named; more lines share ``TALL`` px."""
+TALL = 480
 RASTER_HEIGHT = 320
 LEAST = 120
 LABEL = 130
@@ -31,7 +33,7 @@ HOVERED = 1_500
 """Lines up to which a raster answers the pointer."""
 
 
-def head_html(h: Heatmap, lang: str) -> str:
+def head_html(h: Heatmap, lang: str, price: str = "") -> str:
     """Conclusion: how much of the taken bytes × time is waiting, for whom, and what a line stands for."""
     waste = text(Text("bytes × time spent waiting", "用于等待的 字节×时间"), lang)
     key = "".join(f"<span>{mark_html(m)}</span>" for m in h.marks)
@@ -40,6 +42,7 @@ def head_html(h: Heatmap, lang: str) -> str:
         waits = text(Text(f"not yet reusable on {h.awaited.letter}", f"尚不可复用于 {h.awaited.letter}"), lang)
     share = f"{number(100 * h.waste, 1)} %"
     parts = [
+        price,
         f'<span><span class="gxp-muted">{waste}</span> <b>{share}</b>{origin_html(Origin.MODEL, lang)}</span>',
         f'<span class="gxp-key">{key}<span><i class="gxp-wait"></i>{waits}</span></span>',
         '<span class="gxp-sp"></span>',
@@ -97,7 +100,7 @@ class LifeChart:
         self.host.head.lang = ctx.lang
         picked = tuple(sorted(picked_buffers(ctx)))
         h = self.picture = page.heatmap(choice, picked[-4:])
-        self.host.head.html = head_html(h, ctx.lang)
+        self.host.head.html = head_html(h, ctx.lang, price_html(page.map_figures, ctx.lang, page.origin))
         self._fill(page, h, self._theme(), ctx.lang, set(picked))
         self._frame()
 
@@ -184,14 +187,19 @@ class LifeChart:
         style(f, theme, "us" if h.axis == "time" else "")
         k = 1 / 1000 if h.axis == "time" else 1.0
         n = max(self.lines, 1)
-        height = RASTER_HEIGHT if h.raster is not None else max(LEAST, n * PITCH)
+        pitch = PITCH if n <= NAMED else min(9.0, max(3.0, TALL / n))
+        height = RASTER_HEIGHT if h.raster is not None else max(LEAST, int(n * pitch))
         f.height = height + 28
         f.x_range.update(start=0, end=h.end * k * 1.01)
-        f.y_range.update(start=0, end=max(n, height / PITCH) if h.raster is None else n)
-        names = {} if h.raster is not None else {y + 0.5: _short(r) for y, r in enumerate(reversed(h.rows))}
+        f.y_range.update(start=0, end=max(n, height / pitch) if h.raster is None else n)
+        picked = picked_buffers(self._last[0]) if self._last else set()
+        rows = [
+            (y + 0.5, r) for y, r in enumerate(reversed(h.rows)) if n <= NAMED or r.stream_row or r.ref.id in picked
+        ]
+        names = {y: _short(r) for y, r in rows}
         f.yaxis.ticker = FixedTicker(ticks=list(names))
         f.yaxis.major_label_overrides = names
-        f.min_border_left = LABEL if names else 8
+        f.min_border_left = LABEL if names else 18
         f.ygrid.grid_line_color = None
 
     # ---------------------------------------------------------------- clicks

@@ -36,15 +36,23 @@ RASTER = (244, 900)
 """Rows and columns of the raster of small buffers."""
 
 
+def price_html(peaks: tuple[int, int | None], lang: str, origin: Origin) -> str:
+    """What the streams cost in this planner: (peak, peak on one stream); nothing on one stream."""
+    peak, single = peaks
+    if single is None:
+        return ""
+    more = peak - single
+    label = Text("against one stream", "相对单流")
+    percent = f" ({100 * more / single:+.1f} %)".replace("-", "−") if single and more else ""
+    return (
+        f'<span><span class="gxp-muted">{text(label, lang)}</span> <b>{size(more, signed=True)}</b>{percent}'
+        f"{origin_html(origin, lang)}</span>"
+    )
+
+
 def head_html(p: MemoryPicture, lang: str, origin: Origin) -> str:
     """Conclusion line: price of the streams, peak, bound, what is not drawn."""
-    parts = []
-    if p.single_peak is not None:
-        more = p.peak - p.single_peak
-        label = Text("against one stream", "相对单流")
-        percent = f" ({100 * more / p.single_peak:+.1f} %)".replace("-", "−") if p.single_peak else ""
-        parts.append(f'<span><span class="gxp-muted">{text(label, lang)}</span> <b>{size(more, signed=True)}</b>{percent}'
-                     f"{origin_html(origin, lang)}</span>")  # fmt: skip
+    parts = [price_html((p.peak, p.single_peak), lang, origin)]
     peak = text(Text("peak", "峰值"), lang)
     parts.append(f'<span><span class="gxp-muted">{peak}</span> <b>{size(p.peak)}</b>{origin_html(origin, lang)}</span>')
     live = text(Text("live at most", "最多存活"), lang)
