@@ -168,16 +168,20 @@ def test_chains_fold_one_after_another() -> None:
     same(g, after, x=(1, 3, 5, 5))
 
 
-def test_a_channel_constant_becomes_the_bias_but_a_row_does_not() -> None:
-    for shape, want in (((4, 1, 1), ["Conv2D"]), ((1, 1, 6), ["Conv2D", "Add"])):
-        b = GraphBuilder("g")
-        c = b.op(
-            "Conv2D", b.data("x", (1, 4, 6, 6), "float"), const(b, "w", RNG.normal(size=(4, 4, 1, 1))), name="conv"
-        )
-        g = b.build(b.op("Add", const(b, "k", RNG.normal(size=shape)), c, name="add"))
-        after = fuse(g).final.graph
-        assert work(after) == want
-        same(g, after, x=(1, 4, 6, 6))
+@pytest.mark.parametrize(
+    ("shape", "biased", "want"),
+    [((4, 1, 1), False, ["Conv2D"]), ((4, 1, 1), True, ["Conv2D"]), ((1, 1, 6), False, ["Conv2D", "Add"])],
+)
+def test_a_channel_constant_becomes_the_bias_but_a_row_does_not(
+    shape: tuple[int, ...], biased: bool, want: list[str]
+) -> None:
+    b = GraphBuilder("g")
+    x, w = b.data("x", (1, 4, 6, 6), "float"), const(b, "w", RNG.normal(size=(4, 4, 1, 1)))
+    c = b.op("Conv2D", x, w, *([const(b, "own", RNG.normal(size=4))] if biased else []), name="conv")
+    g = b.build(b.op("Add", const(b, "k", RNG.normal(size=shape)), c, name="add"))
+    after = fuse(g).final.graph
+    assert work(after) == want
+    same(g, after, x=(1, 4, 6, 6))
 
 
 def test_zero_padding_joins_the_convolution() -> None:
