@@ -23,9 +23,19 @@ _P = "ge_explorer.passes."
 
 STEPS: tuple[tuple[str, str], ...] = (
     # optimise
+    ("gears-split", _P + "optimize.gears_split:GearsSplit"),
+    ("hccl-prepare", _P + "optimize.hccl_prepare:HcclPrepare"),
     ("fold-constants", _P + "optimize.fold_constants:FoldConstants"),
+    ("fuse-graph", _P + "optimize.fusion_graph:FuseGraph"),
+    ("hccl-fuse", _P + "optimize.hccl_fuse:HcclFuse"),
+    ("subgraph-constants", _P + "optimize.subgraph_constants:SubgraphConstants"),
+    ("hccl-memcpy", _P + "optimize.hccl_memcpy:HcclMemcpy"),
+    ("fuse-buffers", _P + "optimize.ub_fusion:FuseBuffers"),
+    ("subgraph-memcpy", _P + "optimize.subgraph_memcpy:SubgraphMemcpy"),
+    ("hccl-chain", _P + "optimize.hccl_chain:HcclChain"),
     # partition
     ("place-engines", _P + "partition.place_engines:PlaceEngines"),
+    ("attach-stream-labels", _P + "partition.attach_stream_labels:AttachStreamLabels"),
     ("user-stream-labels", _P + "partition.user_stream_labels:UserStreamLabels"),
     ("label-bodies", _P + "partition.label_bodies:LabelBodies"),
     ("topological-sort", _P + "partition.topological_sort:TopologicalSort"),
@@ -56,6 +66,7 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("optimize-by-recv", _P + "sync.optimize_by_recv:OptimizeByRecv"),
     ("optimize-by-activation", _P + "sync.optimize_by_activation:OptimizeByActivation"),
     ("switch-clean-up", _P + "sync.switch_clean_up:SwitchCleanUp"),
+    ("minimal-events", _P + "sync.minimal_events:MinimalEvents"),
     ("renumber-events", _P + "sync.renumber_events:RenumberEvents"),
     ("reuse-events", _P + "sync.reuse_events:ReuseEvents"),
     ("attached-events", _P + "sync.attached_events:AttachedEvents"),
@@ -74,7 +85,11 @@ STEPS: tuple[tuple[str, str], ...] = (
 )
 
 _FRONT = STEPS[: [name for name, _ in STEPS].index("single-stream")]
-_DYNAMIC = (*(step for step in _FRONT if step[0] != "label-bodies"), *DYNAMIC_STEPS)
+_MINIMAL = next(step for step in STEPS if step[0] == "minimal-events")
+_DYNAMIC = (
+    *(step for step in _FRONT if step[0] != "label-bodies"),
+    *(x for step in DYNAMIC_STEPS for x in ((_MINIMAL, step) if step[0] == "dynamic-renumber" else (step,))),
+)
 
 PASSES: Registry[type[Pass]] = Registry(
     "pass", {**dict(STEPS), **dict(DYNAMIC_STEPS), "custom-stream": _P + "streams.custom_stream:CustomStream"},
