@@ -55,6 +55,16 @@ class _Writer:
         ]
         self.active: dict[int, tuple[int, ...]] = {k: v for m in lists for k, v in m.items()}
 
+        # events without nodes (graphs of unknown shape, or a state before the nodes are made) stand at their operators
+        self.sends: dict[int, list[int]] = {}
+        self.waits: dict[int, list[int]] = {}
+        for x in (s.sync, s.physical.sync if s.physical is not None else None):
+            made = set(x.sync_nodes.values()) if x is not None else set()
+            for e in x.events if x is not None else ():
+                if e.uid not in made and e.kind == "event":
+                    self.sends.setdefault(e.send, []).append(e.id)
+                    self.waits.setdefault(e.recv, []).append(e.id)
+
     def model(self) -> Iterator[str]:
         s = self.s
         yield 'name: "ge_explorer"'
@@ -117,6 +127,9 @@ class _Writer:
             out["value"] = n.attrs[VALUE]
         if self.g.scope(n.scope).dynamic:
             out["OwnerGraphIsUnknown"] = True
+        for key, listed in (("send_event_id_list", self.sends), ("recv_event_id_list", self.waits)):
+            if n.id in listed:
+                out[key] = tuple(listed[n.id])
         if n.id in self.active:
             out["active_stream_list"] = self.active[n.id]
         s = self.s
