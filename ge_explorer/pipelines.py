@@ -23,9 +23,16 @@ _P = "ge_explorer.passes."
 
 STEPS: tuple[tuple[str, str], ...] = (
     # optimise
+    ("gears-split", _P + "optimize.gears_split:GearsSplit"),
+    ("hccl-prepare", _P + "optimize.hccl_prepare:HcclPrepare"),
     ("fold-constants", _P + "optimize.fold_constants:FoldConstants"),
     ("fuse-graph", _P + "optimize.fusion_graph:FuseGraph"),
+    ("hccl-fuse", _P + "optimize.hccl_fuse:HcclFuse"),
+    ("subgraph-constants", _P + "optimize.subgraph_constants:SubgraphConstants"),
+    ("hccl-memcpy", _P + "optimize.hccl_memcpy:HcclMemcpy"),
     ("fuse-buffers", _P + "optimize.ub_fusion:FuseBuffers"),
+    ("subgraph-memcpy", _P + "optimize.subgraph_memcpy:SubgraphMemcpy"),
+    ("hccl-chain", _P + "optimize.hccl_chain:HcclChain"),
     # partition
     ("place-engines", _P + "partition.place_engines:PlaceEngines"),
     ("attach-stream-labels", _P + "partition.attach_stream_labels:AttachStreamLabels"),

@@ -61,7 +61,10 @@ class FusionLog:
         for c in captured(g, r.members):
             for m in c.nodes:
                 self._moved.append((c.key, c.value, new))
-                self.ctx.decide(node(m), c.key, None, c.value, "captured", [node(new)])
+                if c.key == USER_LABEL:
+                    self.ctx.decide(node(m), "label", None, c.value, "captured", [node(new)])
+                else:
+                    self.ctx.decide(node(m), "core limit", None, f"{c.key} {c.value}", "captured", [node(new)])
 
     def report(self) -> None:
         """Findings of the whole pass: GX340 label capture, GX341 refused, GX342 stopped patterns, GX343 core limits."""
