@@ -36,6 +36,7 @@ _LAZY = {
     "open_session": "ge_explorer.api:open_session",
     "plans": "ge_explorer.plan.builtin:plans",
     "predict": "ge_explorer.views.prediction:predict",
+    "predict_memory": "ge_explorer.views.memory_prediction:predict_memory",
     "simulate": "ge_explorer.api:simulate",
     "snapshot_of": "ge_explorer.trace.recorded:snapshot_of",
     "to_json": "ge_explorer.loaders.own_json:to_json",
@@ -64,6 +65,7 @@ __all__ = [
     "open_session",
     "plans",
     "predict",
+    "predict_memory",
     "simulate",
     "snapshot_of",
     "to_json",
@@ -82,6 +84,7 @@ if TYPE_CHECKING:
     from ge_explorer.session import Session
     from ge_explorer.trace.recorded import snapshot_of, trace_of
     from ge_explorer.trace.trace import Trace
+    from ge_explorer.views.memory_prediction import predict_memory
     from ge_explorer.views.prediction import predict
     from ge_explorer.widgets.explorer import Explorer, explore
 

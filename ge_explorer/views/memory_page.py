@@ -78,6 +78,7 @@ class MemoryPage:
     final: Snapshot | None = None
     single_peak: int | None = None
     built: list[str] = field(default_factory=list)
+    _kept: dict[str, tuple[object, object]] = field(default_factory=dict)
 
     @property
     def memory(self) -> MemoryState:
@@ -95,11 +96,17 @@ class MemoryPage:
 
     # ---------------------------------------------------------------- charts
     def map(self, c: MemoryChoice) -> memory_map.MemoryPicture:
-        """Map with the filters."""
+        """Map with the filters; the same one while they stay."""
+        key = ("map", c.filter, self.single_peak)
+        held = self._kept.get("map")
+        if held is not None and held[0] == key and isinstance(held[1], memory_map.MemoryPicture):
+            return held[1]
         self.built.append("map")
         limit = c.filter.top or memory_map.DRAWN
         keep = c.filter.but(top=0).apply(self.lives) if c.filter.narrows else None
-        return memory_map.picture(self.lives, self.memory, single_peak=self.single_peak, limit=limit, keep=keep)
+        made = memory_map.picture(self.lives, self.memory, single_peak=self.single_peak, limit=limit, keep=keep)
+        self._kept["map"] = (key, made)
+        return made
 
     @property
     def map_figures(self) -> tuple[int, int | None]:
@@ -107,9 +114,16 @@ class MemoryPage:
         return self.memory.plan.peak, self.single_peak
 
     def heatmap(self, c: MemoryChoice, unfolded: tuple[int, ...] = ()) -> memory_heatmap.Heatmap:
-        """Lifetimes with the filters."""
+        """Lifetimes with the filters; a raster shows no unfolded line, so a selection does not build it again."""
+        held = self._kept.get("lifetimes")
+        if held is not None and isinstance(held[1], memory_heatmap.Heatmap):
+            same = unfolded if held[1].raster is None else ()
+            if held[0] == (c.filter, c.awaited, same):
+                return held[1]
         self.built.append("lifetimes")
-        return memory_heatmap.build(self.lives, c.filter, awaited=c.awaited, unfolded=unfolded)
+        made = memory_heatmap.build(self.lives, c.filter, awaited=c.awaited, unfolded=unfolded)
+        self._kept["lifetimes"] = ((c.filter, c.awaited, unfolded if made.raster is None else ()), made)
+        return made
 
     @cached_property
     def curve(self) -> memory_curve.Curve:
