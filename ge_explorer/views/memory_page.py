@@ -143,13 +143,29 @@ class MemoryPage:
             return TablePicture(f"memory-{view}", (), (), NO_ORDER, (NO_ORDER,))
         if view == "planners":
             return memory_planners.table(memory_planners.compare(self.book, everything=c.everything))
+        if view in ("ab", "steps") and self.waits(c, *((c.a, c.b) if view == "ab" else (c.ge,))):
+            note = memory_planners.SLOW_NOTE
+            return TablePicture(f"memory-{view}", (), (), note, (note,))
         if view == "ab":
             return self._ab(self.book, c)
         if view == "steps":
             return self._steps(self.book, c)
         return self._reuse(self.book, c, picked)
 
+    def waits(self, c: MemoryChoice, *plans: str) -> bool:
+        """True where one of these plans is slow to make on this graph and nobody has asked for it."""
+        quick = ("current", "hb", "none")
+        return (
+            self.book is not None
+            and self.book.large
+            and not c.everything
+            and any(k not in quick and not self.book.has(k) for k in plans)
+        )
+
     def _ab(self, book: PlanBook, c: MemoryChoice) -> TablePicture:
+        held = self._kept.get("ab")
+        if held is not None and held[0] == (c.a, c.b) and isinstance(held[1], TablePicture):
+            return held[1]
         cases = [book.get(c.a), book.get(c.b)]
         for x in cases:
             if x.memory is None:
@@ -159,7 +175,9 @@ class MemoryPage:
         assert a is not None
         assert b is not None
         marks = (cases[0].origin, cases[1].origin)
-        return memory_ab.table(memory_ab.compare(a, b, cases[0].title, cases[1].title), marks)
+        made = memory_ab.table(memory_ab.compare(a, b, cases[0].title, cases[1].title), marks)
+        self._kept["ab"] = ((c.a, c.b), made)
+        return made
 
     def _steps(self, book: PlanBook, c: MemoryChoice) -> TablePicture:
         case = book.get(c.ge)
