@@ -19,6 +19,8 @@ from ge_explorer.views.unknown_shapes import unknown_shapes
 
 DEFAULT = "search"
 """Greedy portfolio, then the search (memory.search)."""
+SHOWN = 5
+"""Races printed by a planner that knows nothing of streams; ``check`` on the written plan lists them all."""
 UNLIMITED = 1 << 60
 """Steps when seconds are the budget."""
 
@@ -26,7 +28,12 @@ UNLIMITED = 1 << 60
 def arguments(p: argparse.ArgumentParser) -> None:
     """Register arguments."""
     shared.source(p)
-    p.add_argument("--planner", default=DEFAULT, help="search (default), hb, none, or another registered planner")
+    p.add_argument(
+        "--planner",
+        default=DEFAULT,
+        help="search (default), hb, ge, none, or a teaching planner: arena, interval, colouring, size-slots, first-fit, best-fit, "
+        "pools, partition",
+    )
     p.add_argument("--streams", type=int, metavar="K", help="spread the graph over K streams (1: one queue)")
     p.add_argument(
         "--seconds", type=float, metavar="S", help="stop searching after S seconds (default: a number of steps)"
@@ -98,9 +105,12 @@ def _planned(
 
 def _run_graph(args: argparse.Namespace) -> int:
     from ge_explorer.memory.bounds import best_bound
+    from ge_explorer.memory.planner import plan_hb
     from ge_explorer.memory.problem import order_before_events
     from ge_explorer.memory.search import DEFAULT_STEPS, search
     from ge_explorer.memory.search.price import price_of_streams
+    from ge_explorer.memory.teaching.catalogue import NOTES
+    from ge_explorer.memory.verify import RACE, verify
 
     if args.streams is not None:
         args.mode = "single" if args.streams == 1 else f"LoadBalance:{args.streams}"
@@ -119,7 +129,8 @@ def _run_graph(args: argparse.Namespace) -> int:
     graph, stream = planned.graph, planned.streams.node
     problem, plan = planned.memory.problem, planned.memory.plan
     hb = order_before_events(graph, planned.sequence, stream)
-    bound = best_bound(problem, hb, plan)
+    races = [i for i in verify(problem, plan, hb, graph.unique_names, stream.tolist()) if i.code == RACE]
+    bound = best_bound(problem, hb, plan_hb(problem) if races else plan)
     answer: dict[str, Any] = {}
     if args.planner == DEFAULT:
         steps = DEFAULT_STEPS if args.seconds is None else UNLIMITED
@@ -128,7 +139,8 @@ def _run_graph(args: argparse.Namespace) -> int:
         answer = {"method": found.method, "steps": found.steps}
     price = price_of_streams(graph, planned.sequence, stream, planned.order)
     answer = {
-        "peak": plan.peak, "lower_bound": bound.bytes, "optimal": plan.peak <= bound.bytes, "planner": args.planner,
+        "peak": plan.peak, "lower_bound": bound.bytes, "optimal": plan.peak <= bound.bytes and not races,
+        "planner": args.planner, "origin": NOTES[args.planner].origin if args.planner in NOTES else "user", "races": len(races),
         "seconds": round(time.perf_counter() - started, 3), "bound": bound.name, **answer,
         "streams": len(hb.streams), "no_reuse": price.no_reuse, "price_of_streams": price.bytes,
         "lower_bound_one_stream": price.bound_one,
@@ -138,6 +150,8 @@ def _run_graph(args: argparse.Namespace) -> int:
         shared.print_json(answer)
     else:
         _print(answer, args.lang)
+        for issue in races[:SHOWN]:
+            print(f"{issue.code} {issue.severity}: {printable(issue.message.get(args.lang))}")
     _write(args, plan_record(problem, plan, hb, graph.unique_names, bound.bytes))
     return 0
 
@@ -158,8 +172,20 @@ def _print(a: dict[str, Any], lang: str) -> None:
         ("多流代价" if zh else "price of streams", f"{a['price_of_streams']} B ({a['streams']})"),
         ("规划器" if zh else "planner", a["planner"] + (f" ({a['method']})" if "method" in a else "")),
     ]
+    if a["races"]:
+        lines.append(
+            ("竞争" if zh else "races", f"{a['races']}" + ("（此规划不安全）" if zh else ", this plan is not safe"))
+        )
+    theirs = {lines[0][0], lines[4][0], lines[-1][0]}
     for name, text in lines:
-        print(f"{name:<17} {printable(text)}  " + ("[我们的模型]" if zh else "[our model]"))
+        print(f"{name:<17} {printable(text)}  {_label(a['origin'] if name in theirs else 'ours', zh)}")
+
+
+def _label(origin: str, zh: bool) -> str:
+    """Whose figures these are: our model, or the article's idea in our model."""
+    if origin == "article":
+        return "[文章的思路，我们的模型]" if zh else "[article's idea, our model]"
+    return "[我们的模型]" if zh else "[our model]"
 
 
 def _write(args: argparse.Namespace, record: dict[str, Any]) -> None:

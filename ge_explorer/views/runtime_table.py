@@ -40,8 +40,9 @@ def build(
         (
             Column(Text("device stream", "设备流"), "right", True), Column(Text("model", "模型")),
             Column(Text("role", "用途"), nowrap=True),
-            Column(Text("physical", "物理流"), "right"), Column(Text("logical", "逻辑流"), "right"), Column(Text("flags", "标志")),
-            Column(Text("bound as", "绑定")), Column(Text("alive", "存活"), nowrap=True),
+            Column(Text("physical", "物理流"), "right"), Column(Text("logical", "逻辑流"), "right"),
+            Column(Text("flags", "标志"), nowrap=True), Column(Text("bound as", "绑定")),
+            Column(Text("alive", "存活"), nowrap=True),
         ),
         rows, left,
     )  # fmt: skip

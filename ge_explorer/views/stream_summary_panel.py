@@ -22,10 +22,10 @@ def build(s: Snapshot, *, limit: int = LIMIT) -> TablePicture:
 def picture(summary: StreamSummary, *, limit: int = LIMIT) -> TablePicture:
     """Picture of a summary."""
     columns = (
-        Column(Text("logical stream", "逻辑流"), "right", True), Column(Text("user label", "用户流标签")),
-        Column(Text("custom pass", "自定义 pass"), nowrap=True), Column(Text("attached streams", "附属流"), nowrap=True),
-        Column(Text("physical streams", "物理流数"), "right", True),
-        Column(Text("collective follow streams", "通信从流数"), "right", True), Column(Text("nodes", "节点"), "right", True),
+        Column(Text("logical stream", "逻辑流"), "right"), Column(Text("user label", "用户流标签")),
+        Column(Text("custom pass", "自定义 pass")), Column(Text("attached streams", "附属流")),
+        Column(Text("physical streams", "物理流数"), "right"),
+        Column(Text("collective follow streams", "通信从流数"), "right"), Column(Text("nodes", "节点"), "right", True),
     )  # fmt: skip
     tables = []
     for g in summary.graphs:

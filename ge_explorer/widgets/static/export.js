@@ -158,14 +158,14 @@
       if (G.left_out) side.append(h("p", { class: "gxp-note" }, z(`${G.left_out} constants and other nodes are not drawn.`, `${G.left_out} 个常量等节点未画出。`)));
     }
   }
-  const TABS = [["timeline", "Timeline", "时间线"], ["memory", "Memory", "内存"], ["events", "Events", "事件"], ["streams", "Streams", "流"], ["diff", "Diff", "差异"], ["mermaid", "Mermaid", "Mermaid"], ["issues", "Issues", "问题"]];
+  const TABS = [["timeline", "Timeline", "时间线"], ["memory", "Memory", "内存"], ["events", "Events", "事件"], ["streams", "Streams", "流"], ["diff", "Diff", "差异"], ["mermaid", "Mermaid", "Mermaid"], ["runtime", "Runtime", "运行时"], ["issues", "Issues", "问题"]];
   function drawTabs() {
     parts.tabs.replaceChildren(...TABS.map(([k, en, zh]) => h("button", { role: "tab", "data-tab": k, "aria-selected": k === S.tab ? "true" : "false", onclick: () => { S.tab = k; draw(); } }, z(en, zh))));
   }
   function drawPanel() {
     const tables = D.tables[S.lang], now = S.step + 1;
     if (S.tab === "mermaid") parts.panel.replaceChildren(h("pre", {}, D.mermaid));
-    else parts.panel.innerHTML = S.tab in D.pictures[S.lang] ? D.pictures[S.lang][S.tab] || `<p class="gxp-note">${z("Nothing to draw.", "没有可画的内容。")}</p>` : S.tab === "issues" ? tables.issues[0] : tables[S.tab][now];
+    else parts.panel.innerHTML = S.tab in D.pictures[S.lang] ? D.pictures[S.lang][S.tab] || `<p class="gxp-note">${z("Nothing to draw.", "没有可画的内容。")}</p>` : D.texts[tables[S.tab].length === 1 ? tables[S.tab][0] : tables[S.tab][now]];
     if (S.selected) for (const el of parts.panel.querySelectorAll("[data-ref]")) if (el.getAttribute("data-ref") === S.selected) {
       if (el.tagName === "TR") el.setAttribute("aria-selected", "true"); else el.classList.add("on");
     }
