@@ -135,7 +135,11 @@ def agreement(source: Source, **settings: Any) -> Agreement:
     if loaded.recorded is None:
         raise InputError("this source records no compilation", where=loaded.report.source, got=loaded.report.format,
                          todo="Give a GE dump or log.")  # fmt: skip
-    options = {"gx.memoryPlanner": "ge", **_known_options(loaded.recorded.options), **(settings.pop("options", None) or {})}
+    options = {
+        "gx.memoryPlanner": "ge",
+        **_known_options(loaded.recorded.options),
+        **(settings.pop("options", None) or {}),
+    }
     session = open_session(source_graph(loaded), options=options, **settings)
     failed = session.trace.failed
     if failed is not None and failed.error is not None:

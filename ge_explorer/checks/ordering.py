@@ -16,14 +16,28 @@ from ge_explorer.graph.happens_before import (
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue
 from ge_explorer.text import Text
-from ge_explorer.trace.state import Snapshot
+from ge_explorer.trace.state import SYNC_OPS, Snapshot
 
 DEADLOCK = "GX111"
 BRANCH_NODE = "_switch_branch_node_label"
 
 
-def event_orders(plan: Schedule) -> list[Order]:
+def as_schedule(s: Snapshot | Schedule) -> Schedule:
+    """Schedule of a snapshot; a schedule as it is."""
+    return s if isinstance(s, Schedule) else Schedule.of(s)
+
+
+def sequence_of(s: Snapshot) -> tuple[int, ...]:
+    """Nodes in issue order without the Send and Recv nodes of events; the graph's own walk where no pass has sorted it yet."""
+    order = s.sequence if s.sequence is not None else tuple(s.graph.walk())
+    if s.sync is None or not s.sync.sync_nodes:
+        return order
+    return tuple(i for i in order if s.graph.node(i).op not in SYNC_OPS)
+
+
+def event_orders(s: Snapshot | Schedule) -> list[Order]:
     """Send before receive, for every event whose ends fit their nodes."""
+    plan = as_schedule(s)
     ends = plan.tasks.ends
     return [Order(*ends[e.uid], e.kind, e.uid) for e in plan.events if e.uid in ends]
 
@@ -81,10 +95,11 @@ def activation_orders(plan: Schedule) -> tuple[list[Order], list[int]]:
     return orders, points
 
 
-def real_order(plan: Schedule, *, holders: bool = False, extra: Iterable[Order] = ()) -> HappensBefore:
+def real_order(s: Snapshot | Schedule, *, holders: bool = False, extra: Iterable[Order] = ()) -> HappensBefore:
     """Happens-before over streams, events and activations of a snapshot; ``holders`` adds GE's rule for subgraph bodies
     (what its own memory check relies on), ``extra`` further orders. Raises DeadlockError.
     """
+    plan = as_schedule(s)
     orders, points = activation_orders(plan)
     orders += [*event_orders(plan), *extra]
     tasks = plan.tasks

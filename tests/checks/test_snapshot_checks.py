@@ -180,8 +180,6 @@ def test_gx113_event_ids(ids: list[int], fires: bool) -> None:
     assert codes(snapshot(FORK, FORK_STREAMS, ["AC", "CD"], ids=ids)) == (["GX113"] if fires else [])
 
 
-
-
 def test_gx114_stream_ids() -> None:
     assert codes(snapshot(graph_of("AB"), streams("A0 B2"), ["AB"])) == ["GX114"]
 

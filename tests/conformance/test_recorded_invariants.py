@@ -53,7 +53,9 @@ def impossible(s: Snapshot, issue: Issue) -> bool:
         return s.physical is None or (s.tasks is not None and s.tasks.unlimited)
     if issue.code != "GX111":
         return False
-    loops = {e.uid for plan in (s.sync, s.physical and s.physical.sync) if plan for e in plan.events if e.cause == "loop-end"}
+    loops = {
+        e.uid for plan in (s.sync, s.physical and s.physical.sync) if plan for e in plan.events if e.cause == "loop-end"
+    }
     return "(activation)" in issue.message.en or any(r.kind == "event" and r.id in loops for r in issue.refs)
 
 

@@ -12,7 +12,7 @@ from ge_explorer.views.prediction import predict
 def test_streams_right_and_wrong_with_the_rule() -> None:
     trace = gx.compile("fork_join")
     found = predict(trace, {"B1": 0, "C1": 0, "x": None})
-    assert [(g.what, g.predicted, g.actual, g.right) for g in found][0] == ("B1", "0", "0", True)
+    assert next((g.what, g.predicted, g.actual, g.right) for g in found) == ("B1", "0", "0", True)
     assert found.score == (sum(g.right for g in found), 3)
     assert all(g.why.en and g.why.get("zh") for g in found)
     assert found[2].actual == "none"
