@@ -11,11 +11,13 @@ event that does not fit its nodes; 7 GX116 more events than GE leaves, GX135 red
 GX140 stream of a body used before it, GX141 started with the model; 10 GX142 exclusive branches; 11 GX143 part too long, GX144
 chain event, GX145 mapping, GX146 continuous group, GX147 huge stream split, GX152 tasks left behind; 12 GX114 stream ids, GX148
 limit of compiler or loader, GX149 limit of the chip; 13 GX118 node without a stream; 14 GX122 order not topological, GX123
-sequence incomplete. GX190 a step failed; GX201-GX205 memory (memory/verify.py).
+sequence incomplete. GX190 a step failed; GX201-GX205 memory (memory/verify.py), GX206-GX207
+layout of single tensors (memory_layout.py).
 """
 
 from ge_explorer.checks.invariants import INVARIANTS, STATUS, Invariant, InvariantResult, check_invariants
-from ge_explorer.checks.memory import verify_plan
+from ge_explorer.checks.memory import events_behind_plan, verify_change, verify_plan, with_offsets, without_events
+from ge_explorer.checks.memory_layout import verify_layout
 from ge_explorer.checks.snapshot import check_snapshot, check_trace
 
 __all__ = [
@@ -26,5 +28,10 @@ __all__ = [
     "check_invariants",
     "check_snapshot",
     "check_trace",
+    "events_behind_plan",
+    "verify_change",
+    "verify_layout",
     "verify_plan",
+    "with_offsets",
+    "without_events",
 ]
