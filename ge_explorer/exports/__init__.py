@@ -1,0 +1,1 @@
+"""Graphs written in other people's formats, to be run or opened elsewhere."""
