@@ -22,17 +22,24 @@ _LAZY = {
     "Plan": "ge_explorer.plan.model:Plan",
     "Session": "ge_explorer.session:Session",
     "Trace": "ge_explorer.trace.trace:Trace",
+    "agreement": "ge_explorer.api:agreement",
     "check": "ge_explorer.api:check",
     "compare": "ge_explorer.api:compare",
     "compile": "ge_explorer.api:compile",
     "diff": "ge_explorer.api:diff",
+    "diff_files": "ge_explorer.api:diff_files",
     "examples": "ge_explorer.examples",
     "explore": "ge_explorer.widgets.explorer:explore",
     "export": "ge_explorer.api:export",
+    "from_json": "ge_explorer.loaders.own_json:from_json",
     "load": "ge_explorer.loaders:load",
     "open_session": "ge_explorer.api:open_session",
     "plans": "ge_explorer.plan.builtin:plans",
+    "predict": "ge_explorer.views.prediction:predict",
     "simulate": "ge_explorer.api:simulate",
+    "snapshot_of": "ge_explorer.trace.recorded:snapshot_of",
+    "to_json": "ge_explorer.loaders.own_json:to_json",
+    "trace_of": "ge_explorer.trace.recorded:trace_of",
 }
 
 __all__ = [
@@ -43,29 +50,39 @@ __all__ = [
     "Session",
     "Trace",
     "__version__",
+    "agreement",
     "check",
     "compare",
     "compile",
     "diff",
+    "diff_files",
     "examples",
     "explore",
     "export",
+    "from_json",
     "load",
     "open_session",
     "plans",
+    "predict",
     "simulate",
+    "snapshot_of",
+    "to_json",
+    "trace_of",
 ]
 
 if TYPE_CHECKING:
     from ge_explorer import examples
-    from ge_explorer.api import check, compare, compile, diff, export, open_session, simulate
+    from ge_explorer.api import agreement, check, compare, compile, diff, diff_files, export, open_session, simulate
     from ge_explorer.graph.builder import GraphBuilder
     from ge_explorer.graph.model import Graph
     from ge_explorer.loaders import load
+    from ge_explorer.loaders.own_json import from_json, to_json
     from ge_explorer.plan.builtin import plans
     from ge_explorer.plan.model import Plan
     from ge_explorer.session import Session
+    from ge_explorer.trace.recorded import snapshot_of, trace_of
     from ge_explorer.trace.trace import Trace
+    from ge_explorer.views.prediction import predict
     from ge_explorer.widgets.explorer import Explorer, explore
 
 

@@ -12,9 +12,10 @@ from typing import Any
 
 from ge_explorer import examples, pipelines
 from ge_explorer.checks import check_trace
+from ge_explorer.errors import InputError, OptionError
 from ge_explorer.graph.model import Graph
 from ge_explorer.issue import Issue
-from ge_explorer.loaders import load
+from ge_explorer.loaders import LoadResult, load
 from ge_explorer.passes.streams.custom_stream import StreamFunction
 from ge_explorer.plan.builtin import plan_for
 from ge_explorer.plan.model import Plan
@@ -22,6 +23,9 @@ from ge_explorer.session import DEFAULT_CHIP, Session
 from ge_explorer.simulator import simulate as _simulate
 from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.trace import Diff, Pipeline, Trace
+from ge_explorer.trace.agreement import Agreement, agree
+from ge_explorer.trace.compare_files import FilesDiff, diff_results
+from ge_explorer.trace.recorded import source_graph
 from ge_explorer.views.strengths import StrengthTable
 
 Source = Any
@@ -37,19 +41,25 @@ def open_session(
     strength: str | None = None,
     pipeline: Pipeline | str = "",
     stream_passes: Sequence[StreamFunction] = (),
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    dims: Mapping[str, int] | None = None,
 ) -> Session:
     """Session on ``source``.
 
     ``source``: example name, file path, bytes, onnx.ModelProto, Graph or Session. ``mode``: a named mode such as ``cv`` or
     ``LoadBalance:4``. ``plan``: a Plan, or a strength name (C1, C2, C3) as shorthand for ``strength``; the built-in examples
     that come with a plan use it by default, at C1. ``pipeline``: a preset or pipeline text (by default ``static``, or ``dynamic``
-    for a root of unknown shape). ``stream_passes``: functions of yours that run after GE's stream passes.
+    for a root of unknown shape). ``stream_passes``: functions of yours that run after GE's stream passes. ``input_shapes`` and
+    ``dims``: sizes for open dimensions of an ONNX model, see ``load``; with all of them known the static steps run.
     Errors: InputError for an unusable file, OptionError for a wrong name.
     """
     if isinstance(source, Session):
         return source
     if isinstance(source, Trace):
         source = source.initial.graph
+    made = isinstance(source, Graph) or (isinstance(source, str) and source.partition(":")[0] in examples.names())
+    if made and (input_shapes or dims):
+        raise OptionError("input shapes can be given for model files only", todo="Leave them out.")
     if isinstance(plan, str):
         plan, strength = None, plan
     defaults: dict[str, str] = {}
@@ -60,8 +70,10 @@ def open_session(
     elif isinstance(source, Graph):
         graph = source
     else:
-        loaded = load(source)
-        graph = loaded.graph
+        loaded = load(source, input_shapes=input_shapes, dims=dims)
+        graph = source_graph(loaded)
+        if loaded.recorded is not None:
+            defaults = _known_options(loaded.recorded.options)
     plan = plan if plan is not None else plan_for(graph)
     if strength is None:
         strength = "C1" if plan is not None else ""
@@ -103,6 +115,46 @@ def diff(source: Source, i: int | str, j: int | str, **settings: Any) -> Diff:
     trace = source if isinstance(source, Trace) else compile(source, **settings)
     a, b = (k if isinstance(k, int) else trace.step(k).index for k in (i, j))
     return trace.diff(a, b)
+
+
+def diff_files(a: Source, b: Source) -> FilesDiff:
+    """Exact difference of two files (dumps or models; anything ``load`` takes): nodes, streams, events, offsets, options.
+
+    Errors: InputError for an unusable file.
+    """
+    return diff_results(_loaded(a), _loaded(b))
+
+
+def agreement(source: Source, **settings: Any) -> Agreement:
+    """How far our compilation of a dump's graph agrees with what GE wrote into the dump: streams, events, offsets by node.
+
+    The dump's own compile options are used where it carries them, GE's memory planner is the default; ``settings`` as in
+    ``open_session``. InputError for a source that records nothing.
+    """
+    loaded = _loaded(source)
+    if loaded.recorded is None:
+        raise InputError("this source records no compilation", where=loaded.report.source, got=loaded.report.format,
+                         todo="Give a GE dump or log.")  # fmt: skip
+    options = {
+        "gx.memoryPlanner": "ge",
+        **_known_options(loaded.recorded.options),
+        **(settings.pop("options", None) or {}),
+    }
+    session = open_session(source_graph(loaded), options=options, **settings)
+    failed = session.trace.failed
+    if failed is not None and failed.error is not None:
+        raise failed.error
+    return agree(loaded, session.trace.final)
+
+
+def _loaded(source: Source) -> LoadResult:
+    return source if isinstance(source, LoadResult) else load(source)
+
+
+def _known_options(options: Mapping[str, str]) -> dict[str, str]:
+    """Those compile options of a dump that some step reads."""
+    keys = {k for p in pipelines.presets().values() for i in p for k in i.pass_.option_keys}
+    return {k: v for k, v in options.items() if k in keys and v}
 
 
 def export(source: Source, path: str | PathLike[str], **settings: Any) -> Path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-RefKind = Literal["node", "tensor", "scope", "cluster", "stream", "event", "buffer", "task", "step", "label"]
+RefKind = Literal["node", "tensor", "scope", "cluster", "stream", "event", "buffer", "task", "step", "label", "part"]
 KINDS: tuple[str, ...] = get_args(RefKind)
 
 
@@ -49,6 +49,11 @@ def event(i: int) -> Ref:
 def stream(i: int) -> Ref:
     """Shorthand for ``Ref("stream", i)``."""
     return Ref("stream", int(i))
+
+
+def part(i: int) -> Ref:
+    """Shorthand for ``Ref("part", i)``: a physical stream, one part of a logical one."""
+    return Ref("part", int(i))
 
 
 def buffer(i: int) -> Ref:

@@ -22,31 +22,41 @@ from ge_explorer.trace.pipeline import Item, Pipeline, parse_pipeline
 _P = "ge_explorer.passes."
 
 STEPS: tuple[tuple[str, str], ...] = (
-    # optimise
+    # optimise: normalisation and engines' preparation
+    ("gears-split", _P + "optimize.gears_split:GearsSplit"),
+    ("hccl-prepare", _P + "optimize.hccl_prepare:HcclPrepare"),
     # shape inference and preparation (graph_prepare.cc)
     ("optimise-while-inferring", _P + "optimize.stages:InferenceGroup"),
     ("inline-calls", _P + "optimize.inline_calls:InlineCalls"),
     ("optimise-prepare", _P + "optimize.stages:PrepareGroup"),
     ("prune", _P + "optimize.prune:Prune"),
-    # (original graph: fusion)
+    # original graph: fusion
+    ("fuse-graph", _P + "optimize.fusion_graph:FuseGraph"),
+    ("hccl-fuse", _P + "optimize.hccl_fuse:HcclFuse"),
     # first stage (graph_manager.cc OptimizeStage1)
     ("constant-fuse-same", _P + "optimize.constant_fuse_same:ConstantFuseSame"),
     ("common-subexpression", _P + "optimize.common_subexpression:CommonSubexpression"),
     ("transop-direct", _P + "optimize.transop_direct:TransOpDirect"),
     ("transop-breadth", _P + "optimize.transop_breadth:TransOpBreadth"),
     ("optimise-stage1", _P + "optimize.stages:Stage1Group"),
+    ("subgraph-constants", _P + "optimize.subgraph_constants:SubgraphConstants"),
     ("prune", _P + "optimize.prune:Prune"),
     ("reshape-recovery", _P + "optimize.reshape_recovery:ReshapeRecovery"),
     ("remove-same-const", _P + "optimize.remove_same_const:RemoveSameConst"),
+    ("hccl-memcpy", _P + "optimize.hccl_memcpy:HcclMemcpy"),
     ("identity-remove", _P + "optimize.identity:IdentityRemove"),
-    # second stage (graph_manager.cc OptimizeStage2)
+    # engine parts, then the second stage (graph_manager.cc OptimizeStage2)
+    ("fuse-buffers", _P + "optimize.ub_fusion:FuseBuffers"),
     ("optimise-stage2", _P + "optimize.stages:Stage2Group"),
     ("remove-isolated-const", _P + "optimize.remove_isolated_const:RemoveIsolatedConst"),
+    ("subgraph-memcpy", _P + "optimize.subgraph_memcpy:SubgraphMemcpy"),
+    ("hccl-chain", _P + "optimize.hccl_chain:HcclChain"),
     ("concat-no-task", _P + "optimize.concat_no_task:ConcatNoTask"),
     ("pack-no-task", _P + "optimize.pack_no_task:PackNoTask"),
     ("split-no-task", _P + "optimize.split_no_task:SplitNoTask"),
     # partition
     ("place-engines", _P + "partition.place_engines:PlaceEngines"),
+    ("attach-stream-labels", _P + "partition.attach_stream_labels:AttachStreamLabels"),
     ("user-stream-labels", _P + "partition.user_stream_labels:UserStreamLabels"),
     ("label-bodies", _P + "partition.label_bodies:LabelBodies"),
     ("topological-sort", _P + "partition.topological_sort:TopologicalSort"),
@@ -77,6 +87,7 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("optimize-by-recv", _P + "sync.optimize_by_recv:OptimizeByRecv"),
     ("optimize-by-activation", _P + "sync.optimize_by_activation:OptimizeByActivation"),
     ("switch-clean-up", _P + "sync.switch_clean_up:SwitchCleanUp"),
+    ("minimal-events", _P + "sync.minimal_events:MinimalEvents"),
     ("renumber-events", _P + "sync.renumber_events:RenumberEvents"),
     ("reuse-events", _P + "sync.reuse_events:ReuseEvents"),
     ("attached-events", _P + "sync.attached_events:AttachedEvents"),
@@ -125,7 +136,11 @@ _SINGLE: tuple[tuple[str, str], ...] = (
 )
 
 _FRONT = STEPS[: [name for name, _ in STEPS].index("single-stream")]
-_DYNAMIC = (*(step for step in _FRONT if step[0] != "label-bodies"), *DYNAMIC_STEPS)
+_MINIMAL = next(step for step in STEPS if step[0] == "minimal-events")
+_DYNAMIC = (
+    *(step for step in _FRONT if step[0] != "label-bodies"),
+    *(x for step in DYNAMIC_STEPS for x in ((_MINIMAL, step) if step[0] == "dynamic-renumber" else (step,))),
+)
 
 PASSES: Registry[type[Pass]] = Registry(
     "pass", {**dict(STEPS), **dict(DYNAMIC_STEPS), **dict(_SINGLE), "custom-stream": _P + "streams.custom_stream:CustomStream"},

@@ -10,6 +10,7 @@ from typing import Any
 
 from ge_explorer.graph.model import Graph
 from ge_explorer.issue import Issue
+from ge_explorer.passes.physical.model_attributes import model_attributes
 from ge_explorer.session import Session
 from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.trace import Snapshot, Trace
@@ -36,6 +37,7 @@ def trace_report(session: Session) -> dict[str, Any]:
         "activations": [],
         "removed_events": [],
         "physical": None,
+        "model": None,
         "memory": None,
         "timeline": None,
         "issues": [issue_report(i, s.graph) for i in session.issues],
@@ -53,6 +55,7 @@ def trace_report(session: Session) -> dict[str, Any]:
         ]
     if s.physical is not None:
         out["physical"] = physical_report(s, names)
+        out["model"] = model_attributes(trace.final).as_json()
     if s.memory is not None:
         out["memory"] = memory_report(s)
     if trace.failed is None:

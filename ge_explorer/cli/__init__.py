@@ -19,6 +19,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("load", "say what a file is, what was found and what is missing"),
     ("trace", "run every step; print streams, events, memory, timeline"),
     ("memory", "plan memory of a graph or a minimalloc CSV; peak, lower bound, proof"),
+    ("diff", "compare two dumps or models, or a dump with our compilation of it (--own)"),
     ("check", "verify order, deadlock freedom and memory safety; exit 1 on an error"),
     ("export", "write one HTML file that needs no kernel and no network"),
     ("list", "list passes, examples, chips, modes or formats"),

@@ -19,9 +19,37 @@ def source(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--option", action="append", default=[], metavar="KEY=VALUE", help="GE option by its literal key; repeatable"
     )
-    p.add_argument("--pipeline", default="static", help="pipeline text, such as static,-optimize-ineffective")
+    p.add_argument(
+        "--pipeline", default="", help="pipeline text, such as static,-optimize-ineffective (default: static, or dynamic for "
+        "a model of unknown shapes)",
+    )  # fmt: skip
+    shapes(p)
     p.add_argument("--chip", default=DEFAULT_CHIP, help=f"chip of the device model (default {DEFAULT_CHIP})")
     p.add_argument("--strength", choices=("single", *LEVELS), help="plan strength, where there is a plan or labels")
+
+
+def shapes(p: argparse.ArgumentParser) -> None:
+    """``--input-shape`` and ``--dim``."""
+    p.add_argument(
+        "--input-shape", action="append", default=[], metavar="NAME:D,D,…",
+        help="shape of an ONNX input, such as x:1,3,224,224 (-1: open); repeatable, or several with ; between",
+    )  # fmt: skip
+    p.add_argument(
+        "--dim", action="append", default=[], metavar="NAME=SIZE", help="value of a symbolic dimension; repeatable"
+    )
+
+
+def given_shapes(args: argparse.Namespace) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
+    """(input shapes, values of symbolic dimensions). OptionError for a text that is neither."""
+    from ge_explorer.loaders.onnx_inputs import parse_input_shapes
+
+    dims: dict[str, int] = {}
+    for pair in args.dim:
+        name, eq, size = pair.rpartition("=")
+        if not eq or not name or not (size.isascii() and size.isdigit()):
+            raise OptionError("--dim takes name=size", got=pair, todo="For example --dim batch=8.")
+        dims[name] = int(size)
+    return parse_input_shapes(args.input_shape), dims
 
 
 def json_flag(p: argparse.ArgumentParser) -> None:
@@ -44,9 +72,11 @@ def open_source(args: argparse.Namespace) -> Session:
         if not eq or not key:
             raise OptionError("--option takes key=value", got=pair, todo="For example --option ge.topoSortingMode=0.")
         options[key] = value
+    input_shapes, dims = given_shapes(args)
     return open_session(
-        args.source, mode=args.mode, options=options, chip=args.chip, strength=args.strength, pipeline=args.pipeline
-    )
+        args.source, mode=args.mode, options=options, chip=args.chip, strength=args.strength, pipeline=args.pipeline,
+        input_shapes=input_shapes, dims=dims,
+    )  # fmt: skip
 
 
 def print_json(value: Any) -> None:

@@ -12,6 +12,7 @@ from ge_explorer.issue import has_errors
 def arguments(p: argparse.ArgumentParser) -> None:
     """Register arguments."""
     p.add_argument("source", metavar="FILE|EXAMPLE", help="model or dump file, or the name of a built-in example")
+    shared.shapes(p)
     shared.json_flag(p)
     shared.language(p)
 
@@ -21,7 +22,8 @@ def run(args: argparse.Namespace) -> int:
     from ge_explorer.loaders import load
     from ge_explorer.report import issue_report
 
-    result = load(args.source)
+    input_shapes, dims = shared.given_shapes(args)
+    result = load(args.source, input_shapes=input_shapes, dims=dims)
     r, g = result.report, result.graph
     if args.json:
         shared.print_json(

@@ -14,6 +14,8 @@ from ge_explorer.errors import InputError, OptionError, PassFailed
 from ge_explorer.memory.bounds import Bound
 from ge_explorer.memory.formats.plan_json import plan_record
 from ge_explorer.memory.model import MemoryPlan, MemoryProblem
+from ge_explorer.trace.state import Snapshot
+from ge_explorer.views.unknown_shapes import unknown_shapes
 
 DEFAULT = "search"
 """Greedy portfolio, then the search (memory.search)."""
@@ -112,7 +114,7 @@ def _run_graph(args: argparse.Namespace) -> int:
         failed = trace.failed
         raise PassFailed(
             "no memory was planned", where=failed.name if failed else args.pipeline,
-            todo=str(failed.error) if failed else "The pipeline needs the step plan-memory.",
+            todo=str(failed.error) if failed else _without_plan(trace.final),
         )  # fmt: skip
     graph, stream = planned.graph, planned.streams.node
     problem, plan = planned.memory.problem, planned.memory.plan
@@ -138,6 +140,11 @@ def _run_graph(args: argparse.Namespace) -> int:
         _print(answer, args.lang)
     _write(args, plan_record(problem, plan, hb, graph.unique_names, bound.bytes))
     return 0
+
+
+def _without_plan(s: Snapshot) -> str:
+    unknown = unknown_shapes(s)
+    return "The pipeline needs the step plan-memory." if unknown is None else unknown.en
 
 
 def _print(a: dict[str, Any], lang: str) -> None:

@@ -9,6 +9,7 @@ from ge_explorer.cli import printable
 from ge_explorer.issue import has_errors
 from ge_explorer.session import Session
 from ge_explorer.trace import Step
+from ge_explorer.views.unknown_shapes import unknown_shapes
 
 
 def arguments(p: argparse.ArgumentParser) -> None:
@@ -42,6 +43,9 @@ def _print_steps(session: Session, lang: str) -> None:
         )
     s = trace.final
     print()
+    unknown = unknown_shapes(s)
+    if unknown is not None:
+        print(f"{printable(unknown.get(lang))}  [GE rule]")
     if s.streams is not None:
         print(f"streams  {s.streams.count}  [GE rule]")
     if s.sync is not None:

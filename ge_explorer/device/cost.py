@@ -265,6 +265,13 @@ def _kernel_cost(
     )
 
 
+def kernel_ns(work: Work, core: str, chip: Chip | None = None, model: CostModel | None = None) -> float:
+    """Modelled duration in ns of a kernel that does ``work`` on cores of kind ``core``, without limits."""
+    nobody = Node(-1, "", "")
+    chip, model = chip or CHIPS[DEFAULT_CHIP], model or CostModel()
+    return float(_kernel_cost(nobody, work, core, chip, model, CoreLimits(), Origin.MODEL, "model").ns)
+
+
 def _given_cost(
     node: Node, given: Any, core: str, operands: Operands, chip: Chip, model: CostModel, limits: CoreLimits
 ) -> NodeCost:

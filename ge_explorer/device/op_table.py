@@ -155,7 +155,7 @@ _ROWS: tuple[tuple[str, Core, str, Reason, str], ...] = (
         ShuffleChannel MemSet TransDataRNN
     """),
     (AICORE, "AIV", "gather", "kernel", """
-        Gather GatherV2 GatherV2D GatherNd GatherElements GatherElementsV2 EmbeddingDenseGrad EmbeddingBag
+        MapIndex Gather GatherV2 GatherV2D GatherNd GatherElements GatherElementsV2 EmbeddingDenseGrad EmbeddingBag
         Index IndexSelect OneHot OneHotD EmbeddingLookup
     """),
     (AICORE, "AIV", "scatter", "kernel", """

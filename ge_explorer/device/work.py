@@ -16,6 +16,8 @@ TILE = 128
 """Rows and columns of one cube block."""
 VECTOR_BLOCK_BYTES = 32 * 1024
 """Bytes one vector block handles."""
+FUSED_FLOPS, FUSED_VOPS = "_gx_fused_flops", "_gx_fused_vops"
+"""Our attributes of a node made by buffer fusion: the cube FLOPs and vector operations of all its members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,4 +375,8 @@ def work_of(node: Node, operands: Operands) -> Work:
         element_bytes=widest / 8,
         assumed=family == "unknown" or any(o.assumed for o in ins if o is not NONE) or any(o.assumed for o in outs),
     )
-    return _FORMULA[family](node, ins, outs, base)
+    work = _FORMULA[family](node, ins, outs, base)
+    flops, vops = node.attrs.get(FUSED_FLOPS), node.attrs.get(FUSED_VOPS)
+    if isinstance(flops, int | float) and isinstance(vops, int | float):
+        return replace(work, flops=float(flops), vops=float(vops), hot_bytes=hot, cold_bytes=cold)
+    return work

@@ -31,6 +31,7 @@ EXAMPLES: Registry[Callable[..., Graph]] = Registry(
         "mixed_engines": "ge_explorer.examples.streams:mixed_engines",
         "needs_splitting": "ge_explorer.examples.streams:needs_splitting",
         "while_loop": "ge_explorer.examples.control:while_loop",
+        "dynamic_batch": "ge_explorer.examples.streams:dynamic_batch",
         "two_branches_cv": "ge_explorer.examples.basics:two_branches_cv",
     },
     group="ge_explorer.examples",

@@ -101,11 +101,12 @@ def mixed_engines() -> Graph:
     Text("A stream that is too long", "任务过多的流"),
     Text(
         "The hardware takes only so many tasks per stream (1024 in the common case, 27 kept in reserve). Four hundred "
-        "nodes of three tasks do not fit: the stream is split, the parts are tied by an event, and the first part "
-        "activates the second.",
-        "硬件每条流的任务数有限（常见为 1024，另留 27 个）。四百个节点、每个三个任务放不下：流会被切开，前后两段用"
-        "事件相连，第一段激活第二段。",
+        "nodes of three tasks do not fit: the stream is split and an event ties the end of one part to the start of the "
+        "next. Both parts start with the model, nobody has to activate them.",
+        "硬件每条流的任务数有限（常见为 1024，另留 27 个）。四百个节点、每个三个任务放不下：流会被切开，前一段的末尾与"
+        "后一段的开头用事件相连。两段都随模型启动，无需激活。",
     ),
+    options={"gx.maxTasksPerStream": "1024"},
 )
 def needs_splitting(nodes: int | str = 400) -> Graph:
     """A generated unrolled loop: ``nodes`` elementwise steps in four repeating kinds."""
@@ -117,3 +118,28 @@ def needs_splitting(nodes: int | str = 400) -> Graph:
         inputs = (y,) if kind == "Tanh" else (y, bias)
         y = b.op(kind, *inputs, name=f"step{k:03d}_{kind.lower()}", shape=(64, 1024))
     return b.build(y)
+
+
+@example(
+    Text("Unknown shapes", "动态 shape"),
+    Text(
+        "The batch size is not known. GE then has another allocator: one stream an engine for the whole model, numbered by the "
+        "engine's cost, and only when ENABLE_DYNAMIC_SHAPE_MULTI_STREAM is 1; otherwise everything stays on stream 0. Events "
+        "are lists on the nodes, nothing is split, and memory is planned while the model runs.",
+        "batch 大小未知。此时 GE 使用另一套分配器：整个模型内每个引擎一条流，按引擎代价编号，且仅当 "
+        "ENABLE_DYNAMIC_SHAPE_MULTI_STREAM 为 1 时生效，否则都在流 0。事件以列表形式挂在节点上，不做切分，内存在运行时规划。",
+    ),
+    options={"ENABLE_DYNAMIC_SHAPE_MULTI_STREAM": "1"},
+)
+def dynamic_batch() -> Graph:
+    """A tower and a collective of unknown batch size, with an AICPU operator beside them."""
+    b = GraphBuilder("dynamic_batch", dynamic=True)
+    shape = (None, 1024)
+    x = b.data("x", shape)
+    w = b.const("w", (1024, 1024))
+    hidden = b.op("MatMul", x, w, name="hidden", shape=shape)
+    act = b.op("Relu", hidden, name="act", shape=shape)
+    reduced = b.op("HcomAllReduce", hidden, name="reduce", shape=shape)
+    picked = b.op("Unique", act, name="picked", shape=shape)
+    both = b.op("Add", act, reduced, name="both", shape=shape)
+    return b.build(b.op("Add", both, picked, name="result", shape=shape))

@@ -108,24 +108,6 @@ class Reach:
         return out
 
 
-def reduced_predecessors(order: Sequence[int], pred: Neighbours, reach: Reach | None = None) -> dict[int, list[int]]:
-    """Transitive reduction: per node the predecessors that no other predecessor already implies, in ``order``.
-
-    >>> reduced_predecessors([0, 1, 2], {1: [0], 2: [0, 1]})
-    {0: [], 1: [0], 2: [1]}
-    """
-    reach = reach or Reach.of(order, pred)
-    out: dict[int, list[int]] = {}
-    for v in order:
-        covered, kept = 0, []
-        for p in sorted({p for p in _row(pred, v) if p in reach.bit}, key=reach.bit.__getitem__, reverse=True):
-            if not covered >> reach.bit[p] & 1:
-                kept.append(p)
-                covered |= reach.masks[p]
-        out[v] = kept[::-1]
-    return out
-
-
 def _row(pred: Neighbours, v: int) -> Sequence[int]:
     return pred.get(v, ()) if isinstance(pred, Mapping) else pred[v]
 

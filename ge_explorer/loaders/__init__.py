@@ -5,7 +5,7 @@ One file per format with ``sniff(source) -> bool`` and ``read(source, settings) 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from ge_explorer import examples
 from ge_explorer.errors import GraphError, InputError, OptionError
 from ge_explorer.graph.model import Graph
+from ge_explorer.loaders.onnx_inputs import check_input_shapes
 from ge_explorer.loaders.report import LoadReport, LoadResult
 from ge_explorer.loaders.source import SIZE_LIMIT, Source, read_source, refuse_known_strangers
 from ge_explorer.registry import Registry
@@ -25,14 +26,15 @@ __all__ = ["LOADERS", "LoadReport", "LoadResult", "LoadSettings", "Loader", "loa
 
 @dataclass(frozen=True, slots=True)
 class LoadSettings:
-    """How to read. ``dims`` gives values to symbolic dimensions, ``check`` also runs the format's own checker,
-    ``limit`` is the largest file in bytes, ``node_limit`` the largest graph after expansion.
+    """How to read. ``dims`` gives values to symbolic dimensions, ``input_shapes`` shapes to inputs, ``check`` also runs the
+    format's own checker, ``limit`` is the largest file in bytes, ``node_limit`` the largest graph after expansion.
     """
 
     dims: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     check: bool = True
     limit: int = SIZE_LIMIT
     node_limit: int = 500_000
+    input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
 
 class Loader(Protocol):
@@ -65,20 +67,31 @@ LOADERS: Registry[Loader] = Registry(
 )
 
 
-def load(source: Any, *, dims: Mapping[str, int] | None = None, check: bool = True, limit: int = SIZE_LIMIT,
-         node_limit: int = 500_000) -> LoadResult:  # fmt: skip
+def load(source: Any, *, dims: Mapping[str, int] | None = None, input_shapes: Mapping[str, Sequence[int]] | None = None,
+         check: bool = True, limit: int = SIZE_LIMIT, node_limit: int = 500_000) -> LoadResult:  # fmt: skip
     """Graph and report of ``source``.
 
     ``source``: a path, bytes, an open binary file, an ``onnx.ModelProto``, a Graph, or the name of a built-in example
     (a file of the same name needs ``./`` in front). A folder of compiler dumps gives its last stage, and all of them in
-    ``stages``. ``dims`` binds symbolic dimensions, such as ``{"batch": 8}``.
+    ``stages``. ``dims`` binds symbolic dimensions, such as ``{"batch": 8}``; ``input_shapes`` gives whole shapes to inputs of
+    an ONNX model, such as ``{"x": (1, 3, 224, 224)}`` (-1: open). A model with an open dimension left has a root of unknown
+    shape (``graph.root.dynamic``), which GE compiles another way.
 
     Errors: InputError, with what is wrong, where, and what to do, for anything that cannot become a graph.
 
     >>> load("fork_join").report.format
     'example'
     """
-    settings = LoadSettings(MappingProxyType(dict(dims or {})), check, limit, node_limit)
+    shapes = MappingProxyType(check_input_shapes(input_shapes))
+    settings = LoadSettings(MappingProxyType(dict(dims or {})), check, limit, node_limit, shapes)
+    result = _load(source, settings)
+    if shapes and not result.report.format.startswith("ONNX"):
+        raise OptionError("input shapes can be given for ONNX models only", where=result.report.source,
+                          got=result.report.format, todo="Leave them out.")  # fmt: skip
+    return result
+
+
+def _load(source: Any, settings: LoadSettings) -> LoadResult:
     if isinstance(source, Graph):
         return LoadResult(source, LoadReport("graph", source.name, (_size(source),)))
     if isinstance(source, str) and source.partition(":")[0] in examples.names():
@@ -101,7 +114,7 @@ def load(source: Any, *, dims: Mapping[str, int] | None = None, check: bool = Tr
             from ge_explorer.loaders.staged import read_folder
 
             return read_folder(path, lambda s: _read(s, settings), settings)
-        return _read(read_source(path, limit), settings)
+        return _read(read_source(path, settings.limit), settings)
     raise InputError(
         "this object is not a model",
         got=type(source).__name__,

@@ -15,6 +15,7 @@ from ge_explorer.loaders import ge_report
 from ge_explorer.loaders.ge_events import recover_events
 from ge_explorer.loaders.ge_facts import facts
 from ge_explorer.loaders.ge_records import CONTROL, GraphRecord, ModelRecord, OpRecord
+from ge_explorer.loaders.ge_version import version_issues
 from ge_explorer.loaders.pbtxt import place
 from ge_explorer.loaders.report import LoadReport, LoadResult
 from ge_explorer.loaders.source import Source
@@ -40,7 +41,9 @@ def build(model: ModelRecord, source: Source, settings: LoadSettings) -> LoadRes
         model.format, source.name, tuple(ge_report.found(model, graph, recorded, counts)),
         tuple(ge_report.missing(model, graph, recorded)), tuple(maker.issues + event_issues), counts,
     )  # fmt: skip
-    return LoadResult(graph, report, recorded)
+    result = LoadResult(graph, report, recorded)
+    noted = version_issues(result)
+    return result if not noted else replace(result, report=replace(report, issues=(*report.issues, *noted)))
 
 
 class _Maker:

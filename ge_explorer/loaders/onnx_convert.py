@@ -41,6 +41,7 @@ class Converter:
         self._types = types
         self._editor = GraphEditor.empty(name, attrs=attrs)
         self._tensor: dict[str, int] = {}
+        self._known: dict[str, tuple[Shape | None, str | None]] = {}
         self._names: set[str] = set()
         self._groups: dict[str, str] = {}
         self._budget = VALUE_BUDGET
@@ -71,7 +72,7 @@ class Converter:
             self._source(s, f"{prefix}{s}", "Data", spec, attrs, scope, "")
         for k, (s, parent_index) in enumerate(captured):
             attrs = {"index": len(record.inputs) + k, PARENT_INDEX: parent_index, "_gx_captured": True}
-            self._source(s, f"{prefix}{s}", "Data", self._spec(s, None), attrs, scope, "")
+            self._source(s, f"{prefix}{s}", "Data", self._known.get(s, (None, None)), attrs, scope, "")
         self._weights(record, scope, prefix)
         made: list[int] = []
         for n in record.nodes:
@@ -117,7 +118,7 @@ class Converter:
         i = self._editor.add_node(
             self._unique(name), op, outputs=[spec], attrs=attrs, scope=scope, source_op=source_op, tensor_names=[symbol]
         )
-        self._tensor[symbol] = self._editor.output(i)
+        self._tensor[symbol], self._known[symbol] = self._editor.output(i), spec
         self._mark(symbol, self._tensor[symbol], spec[0])
 
     def _node(self, n: NodeRecord, scope: int, prefix: str) -> int:
@@ -142,7 +143,7 @@ class Converter:
         )  # fmt: skip
         for k, s in enumerate(n.outputs):
             if s is not None:
-                self._tensor[s] = self._editor.output(i, k)
+                self._tensor[s], self._known[s] = self._editor.output(i, k), specs[k]
                 self._mark(s, self._tensor[s], specs[k][0])
         return i
 

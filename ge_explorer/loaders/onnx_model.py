@@ -10,10 +10,12 @@ from ge_explorer.errors import InputError
 from ge_explorer.issue import Issue
 from ge_explorer.loaders import onnx_report
 from ge_explorer.loaders.onnx_census import census, require_text_names
-from ge_explorer.loaders.onnx_convert import Converter
+from ge_explorer.loaders.onnx_convert import KIND, Converter
 from ge_explorer.loaders.onnx_flatten import Flattener, flatten_issues
+from ge_explorer.loaders.onnx_inputs import bind_inputs
 from ge_explorer.loaders.onnx_records import Proto
 from ge_explorer.loaders.onnx_shapes import infer
+from ge_explorer.loaders.onnx_unknown import sources_of_unknown, with_unknown_scopes
 from ge_explorer.loaders.onnx_wire import looks_like_model, top_fields
 from ge_explorer.loaders.report import LoadReport, LoadResult
 from ge_explorer.loaders.source import Source
@@ -83,11 +85,14 @@ def _convert(model: Proto, settings: LoadSettings, source: Source | None, format
     counts = census(model)
     flattener = Flattener(model, settings.node_limit)
     record = flattener.run()
-    types = infer(record, model, settings.dims)
+    dims, input_issues = bind_inputs(record, settings.input_shapes, settings.dims)
+    types = infer(record, model, dims)
     attrs: dict[str, Any] = {"_gx_format": format_, "_gx_opsets": tuple(sorted(counts["opsets"].items()))}
     converter = Converter(types, g.name or Path(name).stem or "graph", attrs)
     graph = converter.run(record)
-    issues: list[Issue] = flatten_issues(flattener, record)
+    opaque = {n.id for n in graph if (n.source_op, n.op, "none") in converter.mapped}
+    graph = with_unknown_scopes(graph, sources_of_unknown(graph, KIND, opaque, not types.failure))
+    issues: list[Issue] = flatten_issues(flattener, record) + input_issues
     issues += onnx_report.convert_issues(counts, converter, graph, types, _absent_files(converter, source))
     if settings.check and (source is None or len(source.data) <= CHECK_LIMIT):
         path = source.path if source is not None else None

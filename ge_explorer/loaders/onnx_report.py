@@ -15,6 +15,7 @@ from ge_explorer.loaders.onnx_flatten import Flattener
 from ge_explorer.loaders.onnx_records import GraphRecord, Proto
 from ge_explorer.loaders.onnx_shapes import Types
 from ge_explorer.loaders.onnx_tensors import GE_PARSER_DTYPES
+from ge_explorer.loaders.onnx_unknown import UNKNOWN_SHAPE
 from ge_explorer.text import Text
 
 
@@ -88,9 +89,18 @@ def missing(counts: Mapping[str, Any], c: Converter, graph: Graph, record: Graph
         shown = ", ".join(list(symbols)[:6])
         out.append(
             Text(
-                "values of the dynamic dimensions {d}: give them with dims={{…}} to get sizes and durations",
-                "动态维度 {d} 的取值：用 dims={{…}} 给定后才能得到大小和时长",
+                "values of the dynamic dimensions {d}: give dims={{…}} or input_shapes={{…}} (ge-explorer --dim, --input-shape)",
+                "动态维度 {d} 的取值：请用 dims={{…}} 或 input_shapes={{…}} 给定（命令行 --dim、--input-shape）",
             ).format(d=shown)
+        )
+    starts = graph.attrs.get(UNKNOWN_SHAPE, ())
+    if starts:
+        out.append(
+            Text(
+                "known shapes for the compiler: unknown from {n} on, so GE compiles a graph of unknown shape, by default with "
+                "every node on stream 0",
+                "编译所需的确定形状：自 {n} 起未知，GE 按动态形状图编译，默认所有节点都在流 0",
+            ).format(n=_list(starts))
         )
     if c.unknown_shapes:
         out.append(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from ge_explorer.memory.model import MemoryPlan, MemoryProblem
 from ge_explorer.registry import Registry
 
 Fit = Literal["first", "best"]
+DENSE = 32
+"""One conflict in so many pairs counts as many."""
 SMALL, LARGE = 1_000, 6_000
 """Up to SMALL buffers the whole portfolio runs, up to LARGE five candidates, above it three."""
 
@@ -32,19 +34,28 @@ def place(problem: MemoryProblem, conflicts: AnyConflicts, order: list[int], fit
     size = [b.size for b in problem.buffers]
     begin = np.zeros(n, dtype=np.int64)
     end = np.full(n, -1, dtype=np.int64)
-    # Placed buffers by ascending offset: the busy ranges of any conflict set come out sorted without sorting them.
+    # With many conflicts the placed buffers are kept by ascending offset, so that busy ranges come out sorted; with few of them,
+    # sorting those few is cheaper.
+    dense = int(conflicts.degree.sum()) * DENSE > n * n
     ids, at_of = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     peak = 0
+    near: NDArray[np.integer[Any]]
     for k, b in enumerate(order):
-        here = ids[:k]
-        near = here[conflicts.row(b)[here]]
+        if dense:
+            here = ids[:k]
+            near = here[conflicts.row(b)[here]]
+        else:
+            near = conflicts.of(b)
+            near = near[end[near] >= 0]
+            near = near[np.argsort(begin[near], kind="stable")]
         need = size[b]
         at = _hole(begin[near], np.maximum.accumulate(end[near]), need, fit) if near.size else 0
         begin[b], end[b] = at, at + need
-        place = int(np.searchsorted(at_of[:k], at, side="right"))
-        ids[place + 1 : k + 1], at_of[place + 1 : k + 1] = ids[place:k].copy(), at_of[place:k].copy()
-        ids[place], at_of[place] = b, at
         peak = max(peak, at + need)
+        if dense:
+            place = int(np.searchsorted(at_of[:k], at, side="right"))
+            ids[place + 1 : k + 1], at_of[place + 1 : k + 1] = ids[place:k].copy(), at_of[place:k].copy()
+            ids[place], at_of[place] = b, at
     return begin.tolist(), peak
 
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ge_explorer.errors import InputError
+from ge_explorer.graph.edit import GraphEditor
 from ge_explorer.graph.happens_before import DeadlockError
 from ge_explorer.graph.model import Graph, IntArray
 from ge_explorer.ids import Ref
@@ -34,6 +35,7 @@ from ge_explorer.trace.runner import run_trace
 from ge_explorer.trace.state import (
     FACETS,
     NO_STREAM,
+    SYNC_OPS,
     Event,
     MemoryState,
     Options,
@@ -66,6 +68,19 @@ def snapshot_of(result: LoadResult) -> Snapshot:
         g, Options.of(r.options), order, sequence, tuple(g.subgraph_order()), streams=streams, sync=_sync(r),
         memory=_log_memory(g, r) if r.buffers else _memory(g, r, sequence, order, streams),
     )  # fmt: skip
+
+
+def source_graph(result: LoadResult) -> Graph:
+    """The graph to compile. Send and Recv nodes of a dump are GE's result, not its input: they are taken out, with ids and
+    all other edges kept, because a new compilation inserts its own (``snapshot_of`` shows them as events).
+    """
+    g = result.graph
+    gone = [n.id for n in g if n.op in SYNC_OPS] if result.recorded is not None else []
+    if not gone:
+        return g
+    editor = GraphEditor(g)
+    editor.remove_nodes(gone)
+    return editor.freeze()
 
 
 def _order(g: Graph, sequence: Sequence[int], given: Mapping[int, int]) -> IntArray:

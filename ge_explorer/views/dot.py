@@ -8,6 +8,7 @@ from typing import Any
 
 from ge_explorer.errors import OptionError
 from ge_explorer.trace.state import Snapshot
+from ge_explorer.views.drawn import drawn_graph
 from ge_explorer.views.palette import Identities, swatch
 
 MAX_NODES = 2000
@@ -19,6 +20,7 @@ def build(s: Snapshot, identities: Identities | None = None, step: int = -1) -> 
     """``graphviz.Digraph`` of a snapshot; names are quoted by the library. OptionError above ``MAX_NODES`` nodes."""
     import graphviz
 
+    s = s.evolve(graph=drawn_graph(s.graph))
     if len(s.graph) > MAX_NODES:
         raise OptionError("too many nodes for Graphviz", got=len(s.graph), todo=f"At most {MAX_NODES}; use the canvas.")
     out = graphviz.Digraph(s.graph.name, graph_attr={"rankdir": "LR"}, node_attr={"shape": "box", "fontsize": "10"})

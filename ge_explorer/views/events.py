@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from ge_explorer.ids import event as event_ref
 from ge_explorer.ids import node as node_ref
@@ -13,13 +14,21 @@ from ge_explorer.text import Text
 from ge_explorer.trace.passes import Rule
 from ge_explorer.trace.state import Event, Snapshot
 from ge_explorer.trace.trace import Trace
+from ge_explorer.views.event_economy_panel import chain_rows
 from ge_explorer.views.marks import NO_MARK, Mark, node_name, number, stream_marks, us
 from ge_explorer.views.palette import StreamIdentity
 from ge_explorer.views.rule_text import cause_text, rule_of
+from ge_explorer.views.stream_budget import logical_of
 from ge_explorer.views.table import Column, Figure, Part, Row, Table, TablePicture, cut, thing, words
 from ge_explorer.views.wording import MINUS, source_file
 
 LIMIT = 200
+_SPARE = Part(
+    Text("GE keeps it, though other events imply it", "GE 保留，但其他事件已蕴含"),
+    origin=Origin.MODEL,
+    tone="muted",
+    new_line=True,
+)
 
 
 def build(
@@ -29,10 +38,12 @@ def build(
     trace: Trace | None = None,
     timeline: Timeline | None = None,
     minimum: int | None = None,
+    spare: Collection[int] = (),
     limit: int = LIMIT,
 ) -> TablePicture:
     """Picture of the sync plan of ``s``. ``trace`` explains the rules, ``timeline`` gives waiting times, ``minimum`` is the
-    provable least number of events where a checker computed it. Totals always satisfy inserted − removed = kept.
+    provable least number of events where a checker computed it, ``spare`` uids of events that others imply. Totals always
+    satisfy inserted − removed = kept.
     """
     sync = s.sync
     if sync is None:
@@ -56,11 +67,18 @@ def build(
                 link,
             )
         )
+    more = chain_rows(s)
+    if more:
+        added = Text("made by the split", "切分时新增")
+        figures.append(Figure(Text(f"+{len(more)}"), added, Origin.GE_RULE))
     if sync.notify_num:
         figures.append(Figure(Text(number(sync.notify_num)), Text("of them notifies", "其中 notify"), Origin.GE_RULE))
     marks = stream_marks(s, identities, [x for e in sync.events for x in (e.send_stream, e.recv_stream)])
     waits = _waits(timeline)
-    rows = [_row(s, e, marks, waits) for e in sync.events]
+    rows = [_row(s, e, marks, waits, e.uid in spare) for e in sync.events]
+    for e in more:
+        logical = replace(e, send_stream=logical_of(s, e.send_stream), recv_stream=logical_of(s, e.recv_stream))
+        rows.append(_row(s, logical, marks, {(-1, -1): 0}))
     gone = [_gone(s, r.event, rule_of(trace, r.step, r.rule), r.step, r.by, marks) for r in sync.removed]
     columns = (
         Column(Text("#"), nowrap=True), Column(Text("record", "记录"), nowrap=True), Column(Text("wait", "等待"), nowrap=True),
@@ -88,7 +106,9 @@ def _waits(t: Timeline | None) -> dict[tuple[int, int], int]:
     return out if t is not None else {(-1, -1): 0}
 
 
-def _row(s: Snapshot, e: Event, marks: Mapping[int, Mark], waits: Mapping[tuple[int, int], int]) -> Row:
+def _row(
+    s: Snapshot, e: Event, marks: Mapping[int, Mark], waits: Mapping[tuple[int, int], int], spare: bool = False
+) -> Row:
     known = (-1, -1) not in waits
     wait = waits.get((e.send, e.recv), 0)
     kind = (words("notify", code=True),) if e.kind == "notify" else ()
@@ -97,7 +117,7 @@ def _row(s: Snapshot, e: Event, marks: Mapping[int, Mark], waits: Mapping[tuple[
             (words(str(e.id)), *kind),
             (thing(node_name(s, e.send, 60), node_ref(e.send), marks.get(e.send_stream, NO_MARK)),),
             (thing(node_name(s, e.recv, 60), node_ref(e.recv), marks.get(e.recv_stream, NO_MARK)),),
-            (Part(cause_text(e.cause)),),
+            (Part(cause_text(e.cause)), *((_SPARE,) if spare else ())),
             (Part(Text(us(wait)), origin=Origin.MODEL),) if known else (words("–", tone="muted"),),
         ),
         event_ref(e.uid), (event_ref(e.uid), node_ref(e.send), node_ref(e.recv)),

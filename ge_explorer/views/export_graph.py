@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ge_explorer.trace.trace import Trace
+from ge_explorer.views.drawn import drawn_graph
 from ge_explorer.views.layout import Links, rank_nodes
 from ge_explorer.views.layout_lanes import place
 from ge_explorer.views.marks import plain
@@ -21,6 +22,7 @@ def graph_data(trace: Trace, identities: Identities) -> dict[str, Any]:
     identity index per drawn node (-1 none, -2 absent). ``left_out`` counts constants and, above MAX_NODES, all others.
     """
     s = trace.final
+    s = s.evolve(graph=drawn_graph(s.graph))
     ids = [i for i in s.graph.node_ids if not s.graph.node(i).is_source or s.graph.node(i).op in ("Data", "RefData")]
     left_out = len(s.graph) - len(ids)
     if len(ids) > MAX_NODES:

@@ -13,7 +13,9 @@ from ge_explorer.text import Text
 from ge_explorer.trace.diff import diff_snapshots
 from ge_explorer.trace.state import Event, Snapshot
 from ge_explorer.trace.trace import Trace
+from ge_explorer.views.inspector_physical import PhysicalFacts, event_in
 from ge_explorer.views.palette import Identities
+from ge_explorer.views.physical_parts import operators
 from ge_explorer.views.related import Related, related, stream_nodes
 from ge_explorer.views.strip import badge
 from ge_explorer.views.wording import both, count, name_of, size, source_file, us
@@ -22,7 +24,8 @@ SHOWN = 20
 """Rows of a list before it says how many more there are."""
 
 _KIND = {"event": Text("event", "事件"), "stream": Text("stream", "流"), "buffer": Text("buffer", "缓冲区"),
-         "node": Text("operator", "算子"), "task": Text("task", "任务"), "cluster": Text("cluster", "簇")}  # fmt: skip
+         "node": Text("operator", "算子"), "task": Text("task", "任务"), "cluster": Text("cluster", "簇"),
+         "part": Text("physical stream", "物理流")}  # fmt: skip
 FACET_LABELS = {
     "stream": Text("stream", "流"), "event": Text("event", "事件"), "events": Text("events", "事件"),
     "active_stream_list": Text("streams it starts", "激活的流"), "engine": Text("engine", "引擎"),
@@ -36,6 +39,9 @@ FACET_LABELS = {
     "own sync": Text("own event or notify", "自有事件或 notify"), "own notify": Text("own notify", "自有 notify"),
     "node": Text("node", "节点"),
     "body end": Text("end of a body", "子图结尾"),
+    "fusion": Text("fusion", "融合"), "core limit": Text("core limit", "核数限制"), "attributes": Text("attributes", "属性"),
+    "parallel group": Text("parallel group", "并行组"), "control": Text("control edge", "控制边"),
+    "branch": Text("branch", "分支"), "shape": Text("shape", "形状"), "input": Text("input", "输入"),
 }  # fmt: skip
 """What a decision is about, in words, by its ``facet``: first those the passes use, then the facets of the snapshot."""
 _ATTRS = {
@@ -55,6 +61,7 @@ class Inspector:
 
     def __init__(self, trace: Trace, identities: Identities | None = None, timeline: Timeline | None = None) -> None:
         self.trace, self.identities, self.timeline = trace, identities, timeline
+        self.physical = PhysicalFacts()
 
     def model(self, selected: Sequence[Ref], step: int) -> dict[str, Any]:
         """JSON-able model: ``{kind, ref, title, subtitle, mark, more, sections}``.
@@ -68,7 +75,7 @@ class Inspector:
             for now in self.trace.forward(ref, -1, step) if ref.kind == "node" else (ref,):
                 shown = self._one(s, now, step)
                 if shown is not None:
-                    return {**shown, "ref": str(now), "more": max(0, len(selected) - 1)}
+                    return {**shown, "ref": str(now), "more": 0 if ref.kind == "part" else len(selected) - 1}
         if selected:
             return self._gone(selected[0], step)
         return self._step(step)
@@ -84,6 +91,8 @@ class Inspector:
             return self._stream(s, ref.id, step)
         if ref.kind == "buffer":
             return self._buffer(s, ref.id, step)
+        if ref.kind == "part":
+            return self._part(s, ref.id, step)
         return None
 
     # ---------------------------------------------------------------- the four kinds
@@ -106,6 +115,7 @@ class Inspector:
                     ge,
                 )
             )
+        facts.extend(self.physical.node_facts(s, i))
         if s.order is not None and i < s.order.size and s.order[i] >= 0:
             facts.append(_fact(Text("Order", "顺序"), f"{int(s.order[i])}", ge))
         for k, t in enumerate(node.outputs[:4]):
@@ -124,10 +134,15 @@ class Inspector:
         ref = Ref("node", i)
         linked = related(self.trace, [ref], step, self.timeline)
         subtitle = node.op + (f" ({node.source_op})" if node.source_op and node.source_op != node.op else "")
-        return self._page(ref, name_of(s, ref), subtitle, self._mark(stream, step), facts, s, linked, step)
+        page = self._page(ref, name_of(s, ref), subtitle, self._mark(stream, step), facts, s, linked, step)
+        if stream is not None and s.physical is not None:
+            parts = self.physical.part_section(s, stream, int(s.physical.node[i]), self._mark(stream, step))
+            if parts is not None:
+                page["sections"].append(parts)
+        return page
 
     def _event(self, s: Snapshot, uid: int, step: int) -> dict[str, Any] | None:
-        e = _event(s, uid)
+        e = event_in(s, uid)
         if e is None:
             return None
         ge = Origin.GE_RULE
@@ -136,13 +151,13 @@ class Inspector:
                 name_of(s, Ref("node", e.send)),
                 Text("records", "记录"),
                 Ref("node", e.send),
-                self._mark(e.send_stream, step),
+                self._mark(self._stream_of(s, e.send), step),
             ),
             _row(
                 name_of(s, Ref("node", e.recv)),
                 Text("waits", "等待"),
                 Ref("node", e.recv),
-                self._mark(e.recv_stream, step),
+                self._mark(self._stream_of(s, e.recv), step),
             ),
         ]
         facts = [
@@ -176,6 +191,7 @@ class Inspector:
             facts.append(_fact(Text("Engine", "引擎"), who.engine or "–", ge))
             if who.label:
                 facts.append(_fact(Text("Label", "标签"), who.label, ge))
+        members = operators(s, members)
         facts.append(_fact(Text("Operators", "算子"), count(len(members)), ge))
         if self.timeline is not None and self.timeline.makespan_ns:
             busy = self.timeline.busy_ns(i)
@@ -192,6 +208,9 @@ class Inspector:
         page = self._page(
             ref, f"stream {i}", "", self._mark(i, step), facts, s, Related(nodes=members, events=events), step
         )
+        parts = self.physical.part_section(s, i, -1, self._mark(i, step))
+        if parts is not None:
+            page["sections"].insert(1, parts)
         role = who.role if who else Text("")
         page["titles"] = both(
             Text(f"Stream {who.letter}, {role.en}", f"流 {who.letter}，{role.get('zh')}")
@@ -199,6 +218,22 @@ class Inspector:
             else Text(f"Stream {i}", f"流 {i}")
         )
         return page
+
+    def _part(self, s: Snapshot, i: int, step: int) -> dict[str, Any] | None:
+        logical = s.physical.logic_of[i] if s.physical is not None and 0 <= i < s.physical.count else -1
+        made = Text("made after the split", "切分后新建")
+        name = self._stream_name(logical, step, s) if logical >= 0 else made
+        found = self.physical.part_page(s, i, self._mark(logical, step), name)
+        if found is None:
+            return None
+        title, facts, sections = found
+        trail = self.trail(Ref("stream", logical), step) if logical >= 0 else []
+        why = {"title": both(Text("Why", "为什么")), "note": both(str(len(trail))), "trail": trail[-60:]}
+        return {
+            "kind": "part", "title": title, "titles": both(Text(f"Physical stream {i}", f"物理流 {i}")), "more": 0,
+            "subtitle": both(_KIND["part"]), "mark": self._mark(logical, step),
+            "sections": [{"facts": facts}, *([why] if trail else []), *sections],
+        }  # fmt: skip
 
     def _buffer(self, s: Snapshot, i: int, step: int) -> dict[str, Any] | None:
         if s.memory is None or not 0 <= i < len(s.memory.problem.buffers):
@@ -281,7 +316,7 @@ class Inspector:
         if s.sync is not None and ref.kind in ("node", "stream"):
             rows = []
             for uid in linked.events[:SHOWN]:
-                e = _event(s, uid)
+                e = event_in(s, uid)
                 if e is not None:
                     ends = f"{name_of(s, Ref('node', e.send))} → {name_of(s, Ref('node', e.recv))}"
                     rows.append(_row(f"{e.id}: {ends}", Text(""), Ref("event", uid)))

@@ -5,36 +5,23 @@ The horizontal axis is the timeline's time (ns) where there is a timeline, else 
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+
+import numpy as np
 
 from ge_explorer.ids import Ref
 from ge_explorer.ids import buffer as buffer_ref
-from ge_explorer.memory.model import FOREVER, Buffer, Lifetime
 from ge_explorer.provenance import Origin
 from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
 from ge_explorer.trace.state import MemoryState, Snapshot
-from ge_explorer.views.marks import (
-    NO_MARK,
-    Mark,
-    by_letter,
-    node_name,
-    number,
-    plain,
-    size,
-    stream_marks,
-    us,
-    whole_percent,
-)
+from ge_explorer.views.marks import Mark, by_letter, number, size
+from ge_explorer.views.memory_life import Axis, Ints, Lives, lives
+from ge_explorer.views.memory_peak import Share, explain
 from ge_explorer.views.palette import StreamIdentity
 
 DRAWN = 200
-SHARES = 8
-Axis = Literal["time", "order"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +43,6 @@ class Rect:
     nodes: tuple[int, ...]
     held: Text | None = None
     assumed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """Part of the live bytes at the peak. ``percent`` are whole numbers that add up to 100 over a list of shares."""
-
-    name: Text
-    mark: Mark
-    nbytes: int
-    percent: int
-    ref: Ref | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,190 +85,63 @@ def build(
     limit: int = DRAWN,
 ) -> MemoryPicture | None:
     """Picture of the memory plan of ``s``; None before memory is planned. The ``limit`` largest buffers become rectangles."""
-    if s.memory is None:
+    found = lives(s, identities, timeline)
+    if found is None or s.memory is None:
         return None
-    place = _Place(s, timeline)
-    marks = stream_marks(s, identities, (b.stream for b in s.memory.problem.buffers))
-    every = _rects(s, s.memory, place, marks)
-    order = sorted(range(len(every)), key=lambda k: (-every[k].size, k))
-    drawn = tuple(every[k] for k in sorted(order[:limit]))
-    left = [every[k] for k in order[limit:]]
-    live = _curve(every, place.end)
+    return picture(found, s.memory, single_peak=single_peak, limit=limit)
+
+
+def picture(
+    v: Lives, m: MemoryState, *, single_peak: int | None = None, limit: int = DRAWN, keep: Ints | None = None
+) -> MemoryPicture:
+    """Picture of lifetimes that are known already; ``keep``: only these buffers may become rectangles.
+
+    The live curve and the shares always count every buffer.
+    """
+    ids = np.arange(v.count) if keep is None else np.sort(keep)
+    ids = ids[np.argsort(-v.size[ids], kind="stable")]
+    drawn = tuple(rect(v, int(i)) for i in np.sort(ids[:limit]))
+    left = ids[limit:]
+    live = curve(v.begin, np.maximum(v.free, v.begin + 1), v.size, v.end)
     peak_at, peak_live = _top(live)
-    at_peak = [r for r in every if r.begin <= peak_at < max(r.free, r.begin + 1)]
-    used = {r.mark.stream: r.mark for r in every}
-    picture = MemoryPicture(
-        place.axis, place.end, tuple(by_letter(used.values())), drawn, len(left), sum(r.size for r in left), live,
-        s.memory.plan.peak, peak_at, peak_live, s.memory.lower_bound, s.memory.bound_name, single_peak,
-        _shares(at_peak), _grouped(at_peak, lambda r: (_op(s, r), NO_MARK)),
-        _grouped(at_peak, lambda r: (r.mark.letter or r.mark.role.en, r.mark)),
-        _grouped(at_peak, lambda r: (_layer(r.name), NO_MARK)), s.memory.plan.planner, _origin(s.memory.plan.origin),
-        Text(""), tuple(Text(n) for n in s.memory.problem.notes),
+    shares = explain(v, peak_at)
+    seen = {int(x): v.marks[int(x)] for x in np.unique(v.stream) if int(x) in v.marks}
+    p = MemoryPicture(
+        v.axis, v.end, tuple(by_letter(seen.values())), drawn, len(left), int(v.size[left].sum()), live,
+        m.plan.peak, peak_at, peak_live, m.lower_bound, m.bound_name, single_peak,
+        shares.buffers, shares.by_op, shares.by_stream, shares.by_layer, m.plan.planner, origin_of(m.plan.origin),
+        Text(""), tuple(Text(n) for n in m.problem.notes),
     )  # fmt: skip
-    return replace(picture, alt=_alt(picture, len(every)))
+    return replace(p, alt=_alt(p, v.count))
 
 
-def _origin(name: str) -> Origin:
+def rect(v: Lives, i: int) -> Rect:
+    """Rectangle of one buffer."""
+    b, last, free = v.buffer(i), int(v.last[i]), int(v.free[i])
+    held = v.held(i) if free > last else None
+    return Rect(
+        buffer_ref(b.id), v.names[i], v.mark(i), int(v.begin[i]), last, free, int(v.offset[i]), b.size, b.kind,
+        b.accessors, held, b.assumed,
+    )  # fmt: skip
+
+
+def curve(begin: Ints, end: Ints, size: Ints, upto: int) -> tuple[tuple[int, int], ...]:
+    """Step curve of the sum of ``size`` over half-open ranges: (position, bytes from there on), positions up to ``upto``."""
+    at = np.concatenate([np.zeros(1, dtype=np.int64), begin, end])
+    change = np.concatenate([np.zeros(1, dtype=np.int64), size, -size])
+    order = np.argsort(at, kind="stable")
+    at, live = at[order], np.cumsum(change[order])
+    settled = np.append(at[1:] != at[:-1], True) & (at <= upto)
+    return tuple(zip(at[settled].tolist(), live[settled].tolist(), strict=True))
+
+
+def origin_of(name: str) -> Origin:
+    """Origin mark of a plan by where it comes from (``MemoryPlan.origin``)."""
     return {"model": Origin.MODEL, "ge-log": Origin.GE_RULE, "dump": Origin.GE_RULE}.get(name, Origin.ASSUMED)
-
-
-class _Place:
-    """Where a node sits on the horizontal axis: (begin, end) of its task, or its GE order."""
-
-    def __init__(self, s: Snapshot, t: Timeline | None) -> None:
-        self.axis: Axis = "time" if t is not None and len(t.node) else "order"
-        self._span: dict[int, tuple[int, int]] = {}
-        if t is not None and self.axis == "time":
-            for n, a, b in zip(t.node.tolist(), t.start_ns.tolist(), t.end_ns.tolist(), strict=True):
-                old = self._span.get(n)
-                self._span[n] = (min(a, old[0]), max(b, old[1])) if old else (a, b)
-            self.end = max(1, t.makespan_ns)
-        else:
-            order = s.order
-            for n in s.graph.node_ids:
-                k = int(order[n]) if order is not None and n < order.size else n
-                if k >= 0:
-                    self._span[n] = (k, k + 1)
-            self.end = max((b for _, b in self._span.values()), default=1)
-
-    def begin(self, nodes: tuple[int, ...]) -> int | None:
-        found = [self._span[n][0] for n in nodes if n in self._span]
-        return min(found) if found else None
-
-    def finish(self, nodes: tuple[int, ...]) -> int | None:
-        found = [self._span[n][1] for n in nodes if n in self._span]
-        return max(found) if found else None
-
-
-def _rects(s: Snapshot, m: MemoryState, place: _Place, marks: Mapping[int, Mark]) -> list[Rect]:
-    out = []
-    lives = m.problem.lifetimes
-    for b, offset in zip(m.problem.buffers, m.plan.offsets, strict=True):
-        life = lives[b.id] if b.id < len(lives) else None
-        begin = place.begin(b.producers)
-        last = place.finish(b.accessors)
-        if begin is None:  # written by something that runs nothing (Data, Const): there from the start
-            begin = 0
-        last = max(begin, last if last is not None else place.end)
-        free, held = _free(s, b, life, place, last)
-        out.append(
-            Rect(
-                buffer_ref(b.id),
-                plain(b.name),
-                marks.get(b.stream, NO_MARK),
-                begin,
-                last,
-                free,
-                offset,
-                b.size,
-                b.kind,
-                b.accessors,
-                held,
-                b.assumed,
-            )
-        )
-    return _until_reused(out)
-
-
-def _free(s: Snapshot, b: Buffer, life: Lifetime | None, place: _Place, last: int) -> tuple[int, Text | None]:
-    """When the buffer's own stream may reuse the bytes, and why not at once."""
-    if b.kind not in ("feature", "workspace"):
-        return place.end, Text("never reused: " + b.kind, f"不复用：{b.kind}")
-    if life is None:
-        return last, None
-    node = life.free_at.get(b.stream)
-    if life.end >= FOREVER or (node is not None and node < 0 and b.stream >= 0):
-        return place.end, Text(
-            "held to the end: no later point is ordered after its last read",
-            "占用到结束：没有任何点必在最后一次读取之后",
-        )
-    start = place.begin((node,)) if node is not None and node >= 0 else None
-    if start is None or start <= last:
-        return last, None
-    away = [x for x in life.last_use if x != b.stream]
-    long = us(start - last) if place.axis == "time" else f"{start - last} nodes"
-    name = node_name(s, node, 40) if node is not None else ""
-    if away:
-        return start, Text(f"held until {name} joins, {long}", f"占用到 {name} 汇合，{long}")
-    return start, None
-
-
-def _until_reused(rects: list[Rect]) -> list[Rect]:
-    """Bytes that somebody else took earlier (proven safe for that stream) are not held any longer than that."""
-    out = []
-    by_begin = sorted(rects, key=lambda r: r.begin)
-    starts = [r.begin for r in by_begin]
-    for r in rects:
-        free = r.free
-        if free > r.last_use and r.kind in ("feature", "workspace"):
-            later = by_begin[bisect_left(starts, r.last_use) : bisect_left(starts, free)]
-            end = r.offset + r.size
-            taker = next((o for o in later if o.offset < end and r.offset < o.offset + o.size and o.ref != r.ref), None)
-            free = taker.begin if taker is not None else free
-        out.append(r if free == r.free else replace(r, free=free, held=r.held if free > r.last_use else None))
-    return out
-
-
-def _curve(rects: list[Rect], end: int) -> tuple[tuple[int, int], ...]:
-    change: Counter[int] = Counter()
-    for r in rects:
-        change[r.begin] += r.size
-        change[max(r.free, r.begin + 1)] -= r.size
-    out, live = [], 0
-    for x in sorted({0, *change}):
-        live += change[x]
-        if x <= end:
-            out.append((x, live))
-    return tuple(out)
 
 
 def _top(curve: tuple[tuple[int, int], ...]) -> tuple[int, int]:
     return max(curve, key=lambda p: (p[1], -p[0]), default=(0, 0))
-
-
-def _shares(rects: list[Rect], limit: int = SHARES) -> tuple[Share, ...]:
-    ranked = sorted(rects, key=lambda r: (-r.size, r.begin))
-    head, tail = ranked[:limit], ranked[limit:]
-    parts = [r.size for r in head] + ([sum(r.size for r in tail)] if tail else [])
-    percent = whole_percent(parts)
-    out = [Share(Text(r.name), r.mark, r.size, p, r.ref) for r, p in zip(head, percent, strict=False)]
-    if tail:
-        out.append(Share(Text(f"{len(tail)} smaller", f"其余 {len(tail)} 个"), NO_MARK, parts[-1], percent[-1]))
-    return tuple(out)
-
-
-def _grouped(rects: list[Rect], key: Callable[[Rect], tuple[str, Mark]], limit: int = SHARES) -> tuple[Share, ...]:
-    total: Counter[str] = Counter()
-    marks: dict[str, Mark] = {}
-    for r in rects:
-        name, mark = key(r)
-        total[name] += r.size
-        marks[name] = mark
-    ranked = total.most_common()
-    head, rest = ranked[:limit], ranked[limit:]
-    parts = [n for _, n in head] + ([sum(n for _, n in rest)] if rest else [])
-    percent = whole_percent(parts)
-    out = [Share(Text(k), marks[k], n, p) for (k, n), p in zip(head, percent, strict=False)]
-    if rest:
-        out.append(Share(Text(f"{len(rest)} more", f"其余 {len(rest)} 类"), NO_MARK, parts[-1], percent[-1]))
-    return tuple(out)
-
-
-def _op(s: Snapshot, r: Rect) -> str:
-    first = r.nodes[0] if r.nodes else -1
-    exists = 0 <= first < s.graph.id_bound and s.graph.nodes[first] is not None
-    return plain(s.graph.node(first).op, 40) if exists else "(none)"
-
-
-def _layer(name: str) -> str:
-    """Leading name parts (``layers.3`` of ``layers.3.mlp.up:0``): what the exporter called the layer."""
-    parts = [p for p in name.split(":")[0].replace("/", ".").split(".") if p]
-    if len(parts) < 2:
-        return "(top)"
-    for k, p in enumerate(parts[:4]):
-        if p.isdigit():
-            return ".".join(parts[: k + 1])
-    return parts[0]
 
 
 def _alt(p: MemoryPicture, count: int) -> Text:

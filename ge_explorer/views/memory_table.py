@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from ge_explorer.ids import Ref
 from ge_explorer.text import Text
 from ge_explorer.views.marks import size
-from ge_explorer.views.memory_map import MemoryPicture, Share
+from ge_explorer.views.memory_map import MemoryPicture
+from ge_explorer.views.memory_peak import Share
 from ge_explorer.views.table import Column, Part, Row, Table, words
 from ge_explorer.views.table_html import table_html, text
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ge_explorer.ids import Ref
 from ge_explorer.text import Text
 from ge_explorer.trace.state import Snapshot
+from ge_explorer.views.drawn import drawn_graph
 from ge_explorer.views.marks import NO_MARK, Mark, by_letter, plain, stream_marks
 from ge_explorer.views.palette import StreamIdentity
 from ge_explorer.views.theme import Theme
@@ -69,6 +70,7 @@ def build(
 ) -> MermaidText:
     """Mermaid flowchart of ``s`` within the limits. Constants and weights are left out (they run nothing)."""
     theme = theme or Theme()
+    s = s.evolve(graph=drawn_graph(s.graph))
     marks = stream_marks(s, identities)
     chosen = [r.id for r in selected if r.kind == "node" and 0 <= r.id < s.graph.id_bound and s.graph.nodes[r.id]]
     work = [

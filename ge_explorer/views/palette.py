@@ -16,7 +16,7 @@ import numpy as np
 
 from ge_explorer.graph.model import Graph, IntArray
 from ge_explorer.text import Text
-from ge_explorer.trace.state import Clusters, Placement, Snapshot
+from ge_explorer.trace.state import SYNC_OPS, Clusters, Placement, Snapshot
 from ge_explorer.trace.trace import Trace
 
 Hatch = Literal["none", "slash", "backslash", "horizontal", "dots", "vertical", "cross", "plus"]
@@ -207,11 +207,12 @@ def _engine(nodes: Sequence[int], placement: Placement | None) -> str:
 
 
 def _label(nodes: Sequence[int], s: Snapshot) -> str:
-    names = Counter(text for i in nodes if (text := node_label(s.graph, s.clusters, i)))
+    own = [i for i in nodes if s.graph.node(i).op not in SYNC_OPS]  # generated Send and Recv nodes carry no label
+    names = Counter(text for i in own if (text := node_label(s.graph, s.clusters, i)))
     if not names:
         return ""
     text, count = names.most_common(1)[0]
-    return text if 2 * count > len(nodes) else ""  # a few labelled nodes do not name a whole stream
+    return text if 2 * count > len(own) else ""  # a few labelled nodes do not name a whole stream
 
 
 def node_label(graph: Graph, clusters: Clusters | None, node: int) -> str:

@@ -9,8 +9,9 @@ import numpy as np
 
 from ge_explorer.ids import Ref
 from ge_explorer.simulator.timeline import Timeline
-from ge_explorer.trace.state import Snapshot
+from ge_explorer.trace.state import Event, Snapshot
 from ge_explorer.trace.trace import Trace
+from ge_explorer.views.stream_budget import all_events, logical_of
 
 MAX_LINKED = 20_000
 """Nodes of a stream beyond this are counted, not listed."""
@@ -41,8 +42,9 @@ def related(trace: Trace, refs: Iterable[Ref], step: int | None = None, timeline
     """Everything linked to ``refs`` in the state after ``step`` (None: the last one).
 
     A node brings its stream, the events it records or waits for, the buffers it writes or reads, its tasks. A stream brings
-    its nodes, their events and tasks; an event its two nodes and streams; a buffer its producers and readers and their
-    streams; a task what its node brings. Links are followed once: the other nodes of a node's stream are not included.
+    its nodes, their events and tasks; a part (physical stream) its nodes and logical stream; an event its two nodes and
+    streams; a buffer its producers and readers and their streams; a task what its node brings. Links are followed once: the
+    other nodes of a node's stream are not included.
     References that do not exist at ``step`` are ignored. Cost: linear in nodes, events and buffers.
     """
     s = trace.snapshot(len(trace.steps) - 1 if step is None else step)
@@ -53,7 +55,7 @@ def related(trace: Trace, refs: Iterable[Ref], step: int | None = None, timeline
     buffers: set[int] = set()
     tasks: set[int] = set()
     full: set[int] = set()
-    by_uid = {e.uid: e for e in s.sync.events} if s.sync else {}
+    by_uid = {e.uid: e for e in all_events(s)}
     for r in asked:
         if r.kind == "node":
             for heir in trace.forward(r, -1, len(trace.steps) - 1 if step is None else step):
@@ -67,15 +69,18 @@ def related(trace: Trace, refs: Iterable[Ref], step: int | None = None, timeline
             e = by_uid[r.id]
             events.add(e.uid)
             nodes.update((e.send, e.recv))
-            streams.update(i for i in (e.send_stream, e.recv_stream) if i >= 0)
+            streams.update(i for i in _ends(s, e) if i >= 0)
         elif r.kind == "stream" and s.streams is not None:
             members = stream_nodes(s, r.id)
             if members or any(r.id in ids for ids in s.streams.attached.values()):
                 streams.add(r.id)
                 nodes.update(members[:MAX_LINKED])
-                events.update(e.uid for e in by_uid.values() if r.id in (e.send_stream, e.recv_stream))
+                events.update(e.uid for e in by_uid.values() if r.id in _ends(s, e))
                 if timeline is not None:
                     tasks.update(np.flatnonzero(timeline.stream == r.id).tolist())
+        elif r.kind == "part":
+            nodes.update(part_nodes(s, r.id)[:MAX_LINKED])
+            streams.update(_streams_of(s, nodes))
         elif r.kind == "buffer" and s.memory is not None and 0 <= r.id < len(s.memory.problem.buffers):
             buffers.add(r.id)
             users = s.memory.problem.buffers[r.id].accessors
@@ -99,6 +104,24 @@ def stream_nodes(s: Snapshot, stream: int) -> tuple[int, ...]:
         return ()
     found = np.flatnonzero(s.streams.node == stream).tolist()
     return tuple(i for i in found if i < s.graph.id_bound and s.graph.nodes[i] is not None)
+
+
+def part_nodes(s: Snapshot, physical: int) -> tuple[int, ...]:
+    """Ids of the existing nodes on physical stream ``physical`` that have a stream of their own, ascending."""
+    if s.physical is None or s.streams is None:
+        return ()
+    found = np.flatnonzero(s.physical.node == physical).tolist()
+    of = s.streams.node
+    return tuple(
+        i for i in found if i < s.graph.id_bound and s.graph.nodes[i] is not None and (i >= of.size or of[i] >= 0)
+    )
+
+
+def _ends(s: Snapshot, e: Event) -> tuple[int, int]:
+    """Logical streams of an event; those of the split name physical ones."""
+    if e.cause != "split":
+        return e.send_stream, e.recv_stream
+    return logical_of(s, e.send_stream), logical_of(s, e.recv_stream)
 
 
 def _streams_of(s: Snapshot, nodes: Iterable[int]) -> set[int]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from ge_explorer.ids import part as part_ref
+from ge_explorer.ids import stream as stream_ref
 from ge_explorer.provenance import Origin
 from ge_explorer.runtime import DeviceSession, RuntimeStep, StreamRow
 from ge_explorer.text import Text
-from ge_explorer.views.marks import number, plain
-from ge_explorer.views.table import Column, Figure, Row, Table, TablePicture, Tone, cut, words
+from ge_explorer.views.marks import Mark, number, plain
+from ge_explorer.views.table import Column, Figure, Part, Row, Table, TablePicture, Tone, cut, words
 
 LIMIT = 200
+NO_MARKS: Mapping[str, Mapping[int, Mark]] = MappingProxyType({})
 BIND = {
     "head": Text("starts with the model", "随模型启动"),
     "ordinary": Text("waits to be activated", "等待激活"),
@@ -16,10 +22,19 @@ BIND = {
 }
 
 
-def build(session: DeviceSession, *, dead: bool = False, limit: int = LIMIT) -> TablePicture:
-    """Picture of a session after its last operation; ``dead`` lists destroyed streams too."""
+def build(
+    session: DeviceSession,
+    *,
+    dead: bool = False,
+    limit: int = LIMIT,
+    marks: Mapping[str, Mapping[int, Mark]] = NO_MARKS,
+) -> TablePicture:
+    """Picture of a session after its last operation; ``dead`` lists destroyed streams too.
+
+    ``marks``: model name -> logical stream -> mark, for models whose streams the screen knows; their rows select the stream.
+    """
     device = session.state.device
-    rows, left = cut([_row(r) for r in session.rows(dead=dead)], limit)
+    rows, left = cut([_row(r, marks.get(r.model, {})) for r in session.rows(dead=dead)], limit)
     streams = Table(
         Text("Device streams", "设备流"),
         (
@@ -49,19 +64,23 @@ def build(session: DeviceSession, *, dead: bool = False, limit: int = LIMIT) -> 
     return TablePicture("runtime", figures, (streams, last), alt)
 
 
-def _row(r: StreamRow) -> Row:
+def _row(r: StreamRow, marks: Mapping[int, Mark]) -> Row:
     tone: Tone = "" if r.alive else "muted"
     bind = BIND.get(r.bind, Text("–"))
+    mark = marks.get(r.logical) if r.logical is not None else None
 
     def cell(value: int | None) -> str:
         return "–" if value is None else str(value)
 
     cells = (
         (words(str(r.device_stream)),), (words(plain(r.model, 40) if r.model else "–"),), (words(plain(r.role, 40)),),
-        (words(cell(r.physical)),), (words(cell(r.logical)),), (words(r.flags, code=True),), (words(bind.en, bind.zh),),
-        (words("yes", "是") if r.alive else words("no", "否"),),
+        (words(cell(r.physical)),), (Part(Text(cell(r.logical)), mark=mark),), (words(r.flags, code=True),),
+        (words(bind.en, bind.zh),), (words("yes", "是") if r.alive else words("no", "否"),),
     )  # fmt: skip
-    return Row(cells, tone=tone)
+    if mark is None or not r.alive or r.logical is None:
+        return Row(cells, tone=tone)
+    refs = (stream_ref(r.logical), *((part_ref(r.physical),) if r.physical is not None else ()))
+    return Row(cells, refs[-1], refs, tone)
 
 
 def _step(t: RuntimeStep) -> Row:

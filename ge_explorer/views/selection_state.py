@@ -19,7 +19,7 @@ NO_COMPARE = -2
 """``compare`` when no second step is chosen (-1 is the state before the first step)."""
 SHARE_PREFIX = "gx1."
 LAYOUTS = ("lanes", "layered")
-TABS = ("timeline", "memory", "events", "streams", "diff", "mermaid", "issues")
+TABS = ("timeline", "memory", "events", "streams", "diff", "mermaid", "runtime", "issues")
 _MAX_SHARE = 200_000
 
 

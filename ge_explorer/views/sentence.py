@@ -7,6 +7,7 @@ from ge_explorer.text import Text
 from ge_explorer.trace.state import SYNC_OPS
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views.palette import Identities
+from ge_explorer.views.unknown_shapes import unknown_shapes
 from ge_explorer.views.wording import count, mib, us
 
 SIMULATED = Text("Simulated, not measured", "仿真结果，非实测")
@@ -40,6 +41,10 @@ def sentence(trace: Trace, timeline: Timeline | None = None, identities: Identit
     if s.memory is not None:
         parts_en.append(f"Peak {mib(s.memory.plan.peak)} MiB.")
         parts_zh.append(f"内存峰值 {mib(s.memory.plan.peak)} MiB。")
+    unknown = unknown_shapes(s)
+    if unknown is not None:
+        parts_en.append(unknown.en)
+        parts_zh.append(unknown.get("zh"))
     return Text(" ".join(p for p in parts_en if p), "".join(p for p in parts_zh if p))
 
 

@@ -1,4 +1,4 @@
-"""Streams picture: one row per stream with its identity, GE number, engine, load and who activates it."""
+"""Streams picture: one row per stream with its identity, GE number, nodes, tasks of its parts, load and who starts it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ge_explorer.ids import Ref
 from ge_explorer.ids import node as node_ref
 from ge_explorer.ids import stream as stream_ref
+from ge_explorer.passes.physical.limits import RESERVE
 from ge_explorer.provenance import Origin
 from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
-from ge_explorer.trace.state import Snapshot
+from ge_explorer.trace.state import SYNC_OPS, Snapshot
 from ge_explorer.views.marks import by_letter, node_name, number, plain, stream_marks, us
 from ge_explorer.views.palette import StreamIdentity
+from ge_explorer.views.stream_load import StreamLoads, stream_loads
 from ge_explorer.views.table import Column, Figure, Part, Row, Table, TablePicture, cut, thing, words
 
 LIMIT = 100
@@ -28,55 +31,62 @@ def build(
     stream_limit: int | None = None,
     limit: int = LIMIT,
 ) -> TablePicture:
-    """Picture of the streams of ``s``. ``stream_limit`` is the chip's number of streams where known."""
+    """Picture of the streams of ``s``. ``stream_limit`` is the chip's number of streams where known.
+
+    Send and Recv nodes are counted apart (``11 + 2 sync``). Tasks are queue entries of all parts, then of the fullest part.
+    """
     if s.streams is None:
         alt = Text("No stream is assigned yet.", "还没有分配流。")
         return TablePicture("streams", (), (), alt, (alt,))
     marks = stream_marks(s, identities)
-    nodes = Counter(int(x) for i, x in enumerate(s.streams.node.tolist()) if x >= 0 and _exists(s, i))
-    bare = sum(1 for i in s.graph.node_ids if i < s.streams.node.size and s.streams.node[i] < 0)
+    nodes: Counter[int] = Counter()
+    syncs: Counter[int] = Counter()
+    bare = 0
+    for n in s.graph:
+        k = int(s.streams.node[n.id]) if n.id < s.streams.node.size else -1
+        if k < 0:
+            bare += n.op not in SYNC_OPS
+        else:
+            (syncs if n.op in SYNC_OPS else nodes)[k] += 1
     attached = Counter(x for ids in s.streams.attached.values() for x in ids)
     activators = _activators(s)
+    loads = stream_loads(s)
     span = max(1, timeline.makespan_ns) if timeline is not None else 1
     rows = []
     for m in by_letter(marks.values()):
-        engine = m.engine or _engine(s, m.stream)
-        tasks = busy = "–"
+        about = ", ".join(
+            x for x in (plain(m.engine or _engine(s, m.stream), 40) if m.engine or s.placement else "",
+                        f"label {plain(m.label, 40)}" if m.label else "") if x
+        )  # fmt: skip
+        busy = "–"
         if timeline is not None:
-            mask = timeline.stream == m.stream
             b = timeline.busy_ns(m.stream)
-            tasks, busy = number(int(np.count_nonzero(mask))), f"{us(b)} ({number(100 * b / span)} %)"
+            busy = f"{us(b)} ({number(100 * b / span)} %)"
         own = f"{nodes[m.stream]}" + (f" + {attached[m.stream]}" if attached[m.stream] else "")
+        sync = syncs[m.stream]
         who = activators.get(m.stream, [])
         first = m.stream not in (s.sync.activated if s.sync else frozenset()) and not who
         rows.append(
             Row(
                 (
-                    (Part(m.role, mark=m, tone="strong"),),
+                    (Part(m.role, mark=m, tone="strong"),
+                     *((words(about, about.replace("label ", "标签 "), tone="muted", new_line=True),) if about else ()),),
                     (Part(Text(str(m.stream)), origin=Origin.GE_RULE),),
-                    (words(plain(engine, 40) if engine else "–"),),
-                    (words(plain(m.label, 40)) if m.label else words("–", tone="muted"),),
-                    (words(own),),
-                    (words(tasks),),
+                    (words(own), *((words(f"+ {sync} sync", f"+ {sync} 同步", tone="muted"),) if sync else ())),
+                    *_loaded(loads, m.stream),
                     (Part(Text(busy), origin=_origin(timeline)),) if timeline else (words("–", tone="muted"),),
                     tuple(thing(node_name(s, i, 40), node_ref(i)) for i in who[:3])
-                    or (
-                        (
-                            words("runs from the start", "一开始就运行", tone="muted")
-                            if first
-                            else words("–", tone="muted")
-                        ),
-                    ),
+                    or (words("runs from the start", "一开始就运行", tone="muted") if first else words("–", tone="muted"),),
                 ),
                 stream_ref(m.stream),
-                (stream_ref(m.stream),),
+                (stream_ref(m.stream), *_part_refs(loads, m.stream)),
             )
-        )
+        )  # fmt: skip
     shown, left = cut(rows, limit)
     columns = (
-        Column(Text("stream", "流"), nowrap=True), Column(Text("GE id"), "right"), Column(Text("engine", "引擎")),
-        Column(Text("label", "标签")), Column(Text("nodes", "节点"), "right", True), Column(Text("tasks", "任务"), "right", True),
-        Column(Text("busy", "忙碌"), "right", True), Column(Text("activated by", "激活者")),
+        Column(Text("stream", "流")), Column(Text("GE id", "GE 编号"), "right", True), Column(Text("nodes", "节点"), "right", True),
+        Column(Text("tasks", "任务"), "right", True), Column(Text("fullest part", "最满的部分"), "right", True),
+        Column(Text("busy", "忙碌"), "right", True), Column(Text("started by", "启动者")),
     )  # fmt: skip
     count = s.streams.count
     figures = [
@@ -107,8 +117,26 @@ def build(
     return TablePicture("streams", tuple(figures), (table,), Text(en, f"使用 {count} 条流，{bare} 个节点没有流。"))
 
 
-def _exists(s: Snapshot, i: int) -> bool:
-    return i < s.graph.id_bound and s.graph.nodes[i] is not None
+def _loaded(loads: StreamLoads | None, stream: int) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    """Cells: tasks of the stream in how many parts, and its fullest part against the limit."""
+    parts = loads.of(stream) if loads is not None else ()
+    if loads is None or not parts:
+        return (words("–", tone="muted"),), (words("–", tone="muted"),)
+    total = Part(Text(number(sum(p.tasks for p in parts))), origin=loads.origin)
+    several = (words(f"in {len(parts)} parts", f"{len(parts)} 个部分", tone="muted"),) if len(parts) > 1 else ()
+    full = max(parts, key=lambda p: p.tasks)
+    used = Part(Text(number(full.tasks)), Ref("part", full.physical) if loads.split else None, origin=loads.origin,
+                tone="error" if full.over else "")  # fmt: skip
+    limit = (
+        words(f"+ {RESERVE} / {number(full.limit)}", tone="muted")
+        if full.limit
+        else words("no limit", "无上限", tone="muted")
+    )
+    return (total, *several), (used, limit)
+
+
+def _part_refs(loads: StreamLoads | None, stream: int) -> tuple[Ref, ...]:
+    return tuple(Ref("part", p.physical) for p in loads.of(stream)) if loads is not None and loads.split else ()
 
 
 def _origin(t: Timeline | None) -> Origin | None:

@@ -14,6 +14,7 @@ from ge_explorer.text import Text
 from ge_explorer.trace.state import SYNC_OPS
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views.figures import StrengthFigures
+from ge_explorer.views.unknown_shapes import ALLOCATOR, unknown_shapes
 from ge_explorer.views.wording import both, count, mib, ratio, source_file, us
 
 R = TypeVar("R")
@@ -31,6 +32,9 @@ def reason(trace: Trace) -> tuple[Text, str]:
                  "选项 ge.enableSingleStream 已开启，所有算子都放在流 0。"),
             "compiler/graph/build/stream/logical_stream_allocator.cc SingleStreamPass",
         )  # fmt: skip
+    unknown = unknown_shapes(s)
+    if unknown is not None and s.options.get(ALLOCATOR) != "1":
+        return unknown, "compiler/graph/partition/dynamic_shape_partition.cc IsGraphNeedUnknownShapePartition"
     partition = "compiler/graph/partition/engine_partitioner.cc"
     running = [n.id for n in s.graph if not n.is_source and n.op not in SYNC_OPS]
     engines = {s.placement.engine[i] for i in running} - {""} if s.placement is not None else set()

@@ -21,6 +21,7 @@ from ge_explorer.views.figures import figures_model
 from ge_explorer.views.find import find
 from ge_explorer.views.inspector import Inspector
 from ge_explorer.views.picture import LayoutName
+from ge_explorer.views.related import part_nodes
 from ge_explorer.views.selection_state import NO_COMPARE, SelectionState
 from ge_explorer.views.sentence import SIMULATED, sentence
 from ge_explorer.views.strip import strip_model
@@ -42,6 +43,8 @@ LINKED = {
     "state": ("selected", "lang"),
     "status": ("lang",),
 }
+SELECTED_NODES = 500
+"""Nodes of a physical stream that are selected with it."""
 PREDICT_UP_TO = 4000
 """Nodes up to which the options of "why one stream?" are computed unasked."""
 
@@ -149,7 +152,7 @@ class Explorer:
         name, value = change["name"], change["new"]
         state = self.selection.state
         if name == "selected":
-            value = tuple(r for r in (_ref(x) for x in value) if r is not None)
+            value = self._with_nodes(tuple(r for r in (_ref(x) for x in value) if r is not None))
         field = {"layout_mode": "layout"}.get(name, name)
         if getattr(state, field) == value:
             return
@@ -160,7 +163,14 @@ class Explorer:
             self._later()
 
     def _select(self, refs: tuple[Ref, ...]) -> None:
-        self.selection.set(selected=refs)
+        self.selection.set(selected=self._with_nodes(refs))
+
+    def _with_nodes(self, refs: tuple[Ref, ...]) -> tuple[Ref, ...]:
+        """A physical stream alone is selected together with its nodes: that is what the other views know."""
+        if len(refs) != 1 or refs[0].kind != "part":
+            return refs
+        s = self.view.trace.snapshot(self.selection.state.step)
+        return (refs[0], *(Ref("node", i) for i in part_nodes(s, refs[0].id)[:SELECTED_NODES]))
 
     # ---------------------------------------------------------------- gestures
     def _intents(self, change: Any) -> None:

@@ -14,7 +14,8 @@ from ge_explorer.widgets.shell import ShellPart
 
 TITLES = {
     "timeline": Text("Timeline", "时间线"), "memory": Text("Memory", "内存"), "events": Text("Events", "事件"),
-    "streams": Text("Streams", "流"), "diff": Text("Diff", "差异"), "mermaid": Text("Mermaid"), "issues": Text("Issues", "问题"),
+    "streams": Text("Streams", "流"), "diff": Text("Diff", "差异"), "mermaid": Text("Mermaid"),
+    "runtime": Text("Runtime", "运行时"), "issues": Text("Issues", "问题"),
 }  # fmt: skip
 NEEDS_RESULT = frozenset({"timeline"})
 """Tabs that show nothing while a step has failed."""

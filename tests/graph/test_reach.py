@@ -12,7 +12,7 @@ import ge_explorer.graph.reach as reach_module
 from ge_explorer.errors import GraphError
 from ge_explorer.graph.builder import GraphBuilder
 from ge_explorer.graph.happens_before import DeadlockError, Order, dependency_orders, happens_before, holder_orders
-from ge_explorer.graph.reach import Reach, bits, reduced_predecessors
+from ge_explorer.graph.reach import Reach, bits
 
 
 def random_dag(seed: int, n: int, density: float) -> dict[int, list[int]]:
@@ -38,13 +38,6 @@ def test_closure_agrees_with_networkx(seed: int, per_component: bool, monkeypatc
         assert r.ancestors(v) == sorted(nx.ancestors(g, v))
         assert r.descendants(v) == sorted(nx.descendants(g, v))
         assert [u for u in range(24) if r.reaches(u, v)] == r.ancestors(v)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_reduction_agrees_with_networkx(seed: int) -> None:
-    pred = random_dag(seed, 24, 0.3)
-    reduced = {(u, v) for v, us in reduced_predecessors(range(24), pred).items() for u in us}
-    assert reduced == set(nx.transitive_reduction(networkx_of(pred)).edges)
 
 
 def test_bits_lists_positions() -> None:

@@ -47,7 +47,7 @@ TOKENS = [
 
 
 def attempt(data: bytes) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     refusal: InputError | None = None
     try:
         result = load(data)
@@ -58,7 +58,7 @@ def attempt(data: bytes) -> None:
         refusal = e
     if refusal is not None:
         assert "\n" not in str(refusal) and refusal.todo and len(str(refusal)) < 1500, str(refusal)
-    assert time.perf_counter() - started < HANG
+    assert time.process_time() - started < HANG
 
 
 def mutate(data: bytes, r: random.Random) -> bytes:

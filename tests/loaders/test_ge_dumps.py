@@ -212,3 +212,24 @@ def test_damage_has_a_place(text: bytes, said: str) -> None:
 def test_depth_is_bounded() -> None:
     with pytest.raises(InputError, match="nested deeper than 64.*byte"):
         load(b'graph { name: "g" op { name: "a" attr { key: "k" value { ' + b"list { na { attr { value { " * 100_000)
+
+
+def test_a_dump_is_compiled_again_without_its_sync_nodes() -> None:
+    from ge_explorer.api import open_session
+
+    data = ge_proto(two_streams(), {"stream_num": 2})
+    session = open_session(data)
+    before = load(data).graph
+    assert {n.name for n in before} - {n.name for n in session.graph} == {
+        "g_Send_0",
+        "g_Recv_0",
+        "g_Send_1",
+        "g_Recv_1",
+    }
+    assert all(before.node(n.id).name == n.name for n in session.graph)  # ids stay, so that both can be compared
+    trace = session.trace
+    assert trace.failed is None and trace.final.sync is not None
+    sync_nodes = [n.name for n in trace.final.graph if n.op in ("Send", "Recv")]
+    assert len(sync_nodes) == 2 * len(trace.final.sync.events) + 2 * len(
+        trace.final.physical.sync.events if trace.final.physical else ()
+    )

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ge_explorer.checks import check_snapshot
-from ge_explorer.graph.reach import reduced_predecessors
+from ge_explorer.graph.reduction import reduced_predecessors
 from ge_explorer.passes.sync.minimum import minimum_events, needed_pairs
 from ge_explorer.trace import Trace
 from tests.passes.sync.sync_cases import events_of, random_graph

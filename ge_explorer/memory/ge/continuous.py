@@ -185,8 +185,12 @@ def cascade_begins(view: View) -> dict[Source, int]:
 def _leaves(view: View, op: Op, leads: bool) -> Iterator[tuple[Source, bool]]:
     """Origins of all inputs, nested concatenations opened; with each, whether it is reached as input 0 all the way."""
     stack = [(s, leads and i == 0) for i, s in enumerate(op.inputs) if s is not None]
+    seen = set()
     while stack:
         s, first = stack.pop()
+        if (s, first) in seen:
+            continue
+        seen.add((s, first))
         inner = view.ops[s.op]
         if close_inputs(inner):
             stack += [(x, first and i == 0) for i, x in enumerate(inner.inputs) if x is not None]

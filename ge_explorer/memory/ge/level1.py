@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ge_explorer.memory.ge import continuous as side
 from ge_explorer.memory.ge.blocks import FOREVER, Block, Entry, Kind
+from ge_explorer.memory.ge.cleaned import cleaned_workspace
 from ge_explorer.memory.ge.context import Context, Strategy
 from ge_explorer.memory.ge.decisions import SHOWN_REFUSALS, Action, Decision
 from ge_explorer.memory.ge.reuse_flags import WORKSPACE_FLAGS, ReuseFlags
@@ -185,7 +186,7 @@ def workspaces(s: State, op: Op) -> None:
     session = op.attrs.get("_workspace_memory_no_reuse_scope", ())
     may = op.attrs.get("workspace_reuse_flag", ())
     for w, size in enumerate(op.workspaces):
-        if not size:
+        if not size or cleaned_workspace(op, w, s.ctx.options):
             continue
         memory_type, shared = workspace_type(op, w)
         if memory_type == 0:

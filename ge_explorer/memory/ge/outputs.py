@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ge_explorer.memory.ge import continuous as side
 from ge_explorer.memory.ge.blocks import FOREVER, UNSET, Block, Entry, Kind
+from ge_explorer.memory.ge.cleaned import cleaned_output
 from ge_explorer.memory.ge.level1 import NO_REUSE_FLAG, Group, Request, State, take_or_new
 from ge_explorer.memory.ge.life import life_of
 from ge_explorer.memory.ge.size_classes import BATCH_LABEL
@@ -46,7 +47,7 @@ def outputs(s: State, op: Op) -> None:
             return
         m = _membership(s, op, o)
         symbol = s.ctx.symbols.of[a]
-        if side.has_no_block(s.ctx.view, s.ctx.symbols, op, o) or _cleaned_centrally(s, op, o):
+        if side.has_no_block(s.ctx.view, s.ctx.symbols, op, o) or cleaned_output(op, o, s.ctx.options):
             s.zero.append(Source(op.place, o))
         elif side.padded_output(op) and not m.is_group:
             if not all(x.refers >= 0 for x in op.outputs):
@@ -73,13 +74,6 @@ def _elsewhere(op: Op, o: int) -> bool:
         or bool(x.attrs.get("_assign_var_name", ""))
         or "_buffer_pool_id" in op.attrs
     )
-
-
-def _cleaned_centrally(s: State, op: Op, o: int) -> bool:
-    """Outputs that one memory-set operator fills with zeros before the graph starts (A14)."""
-    if s.ctx.options.separate_clean or op.attrs.get("need_gentask_atomic") or not op.attrs.get("is_atomic_node"):
-        return False
-    return o in op.attrs.get("atomic_output_index", ())
 
 
 def _reads_constant(s: State, op: Op) -> bool:

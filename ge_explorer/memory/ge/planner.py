@@ -10,6 +10,7 @@ from ge_explorer.graph.model import Graph
 from ge_explorer.memory.ge.blocks import Block, Entry, Kind
 from ge_explorer.memory.ge.buffers import planned_buffers
 from ge_explorer.memory.ge.candidates import Candidate, run_candidate, strategies
+from ge_explorer.memory.ge.cleaned import place_cleaned
 from ge_explorer.memory.ge.context import Context, build_context
 from ge_explorer.memory.ge.final_offsets import block_offsets, final_outputs, place_user_blocks
 from ge_explorer.memory.ge.inplace import Pair, apply_inplace, find_inplace
@@ -71,12 +72,13 @@ def _finish(
 ) -> GeMemoryResult:
     view, symbols = ctx.view, ctx.symbols
     ends = dict(best.ends)
-    start = ends.get(HBM, 0)
+    cleaned, cleaned_work, start = place_cleaned(view, ctx.options, ends.get(HBM, 0))
     end = place_user_blocks(view, best.blocks, start)
     if end:
         ends[HBM] = end
     placed, work = block_offsets(best.blocks)
-    outputs = final_outputs(view, ctx.chains, placed)
+    work |= cleaned_work
+    outputs = final_outputs(view, ctx.chains, placed | cleaned)
     types = {Source(op.place, w): workspace_type(op, w)[0] for op in view.ops for w in range(len(op.workspaces))}
     kinds = {s: symbols.output(s).memory_type for s in outputs}
     buffers, plan = planned_buffers(graph, view, symbols, outputs, work, ctx.ids.of, types, end)

@@ -131,6 +131,15 @@ class GeMemoryResult:
         return self.best.steps
 
     @property
+    def nesting(self) -> Mapping[int, tuple[int, ...]]:
+        """Block -> the blocks directly inside it, by uid."""
+        inside: dict[int, list[int]] = {}
+        for b in self.blocks:
+            if b.parent >= 0:
+                inside.setdefault(b.parent, []).append(b.uid)
+        return {k: tuple(v) for k, v in inside.items()}
+
+    @property
     def total(self) -> int:
         """Bytes of ordinary device memory, user buffers included (GE's memoffset)."""
         return self.ends.get(2, 0)

@@ -62,7 +62,7 @@ def detour(view: View, op: Op, of: list[int] | tuple[int, ...]) -> tuple[list[in
     """Follow the only consumer while it is on another stream. Returns (operators on the way, where it came back or None)."""
     hops: list[int] = []
     at = op
-    while True:
+    while len(hops) <= len(view.ops):
         readers = [r for x in at.outputs for r in x.readers]
         if len(readers) != 1 or (at is not op and sum(s is not None for s in at.inputs) != 1):
             return hops, None
@@ -73,6 +73,7 @@ def detour(view: View, op: Op, of: list[int] | tuple[int, ...]) -> tuple[list[in
             return hops, c.place
         hops.append(c.place)
         at = c
+    return hops, None
 
 
 def _results(view: View, of: list[int]) -> dict[Anchor, int | None]:

@@ -45,9 +45,15 @@ class _Plans:
 
 
 class Beam:
-    """One run: ``width`` plans per depth, ``limit`` in units, ``rank`` breaks ties."""
+    """One run: ``width`` plans per depth, ``limit`` in units, ``rank`` breaks ties.
 
-    def __init__(self, inst: Instance, limit: int, rank: Ints, budget: Budget, width: int = 10) -> None:
+    ``ordered``: buffers at one offset are taken by rank, as in the exact search (fewer plans of the same kind, more dead ends).
+    """
+
+    def __init__(
+        self, inst: Instance, limit: int, rank: Ints, budget: Budget, width: int = 10, ordered: bool = False
+    ) -> None:
+        self.ordered = ordered
         self.inst, self.limit, self.rank, self.budget, self.width = inst, limit, rank, budget, width
         lengths = np.array([len(s) for s in inst.stacks])
         self.flat = np.concatenate(inst.stacks)
@@ -106,7 +112,8 @@ class Beam:
         level = plans.level[:, None]
         eff = np.where(plans.placed, INFINITE, np.maximum(plans.floor, level))
         allowed = (eff < (eff + size).min(axis=1)[:, None]) & (eff <= (self.limit - plans.left.max(axis=1))[:, None])
-        allowed &= (eff > level) | (self.rank > plans.last[:, None])
+        if self.ordered:
+            allowed &= (eff > level) | (self.rank > plans.last[:, None])
         row, buffer = np.nonzero(allowed)
         self.budget.spend(len(row) * len(self.starts) + len(plans.level) * len(self.flat))
         if not len(row):

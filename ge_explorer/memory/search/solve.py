@@ -28,6 +28,8 @@ from ge_explorer.memory.search.instance import MAX_BUFFERS, Instance, Ints, comp
 DEFAULT_STEPS = 60_000
 FIRST_LIMIT, GROWTH = 1_000, 4
 """Steps of the first exact runs, and how they grow from round to round."""
+FIRST_WIDTH = 10
+"""Plans side by side in the first beam runs; doubled from round to round."""
 HALVINGS = 6
 """Limits the beam tries between bound and best plan, per round."""
 EXHAUSTED = "exhausted search"
@@ -194,7 +196,7 @@ def _improve(part: _Part, target: int, budget: Budget) -> None:
     """Bring the peak of a part down to ``target`` (nothing below it counts) or prove that it cannot be. Raises OutOfSteps."""
     orders = ranks(part.inst)
     limit_of_round = FIRST_LIMIT
-    first = True
+    width = FIRST_WIDTH
     while part.peak > max(part.low, target):
         for name, rank in orders.items():
             limit = max(part.low, target)
@@ -204,9 +206,10 @@ def _improve(part: _Part, target: int, budget: Budget) -> None:
                 return
             if _exact(part, limit, name, rank, budget, limit_of_round):
                 return
-        if first or part.low <= target:
-            _descend(part, max(part.low, target), orders["TWA"], budget, 10 if first else 20)
-        first = False
+        if part.low <= target:
+            for ordered in (True, False):
+                _descend(part, max(part.low, target), orders["TWA"], budget, width, ordered)
+            width *= 2
         limit_of_round *= GROWTH
 
 
@@ -226,14 +229,14 @@ def _exact(part: _Part, limit: int, name: str, rank: Ints, budget: Budget, steps
     return part.peak <= part.low
 
 
-def _descend(part: _Part, low: int, rank: Ints, budget: Budget, width: int) -> None:
+def _descend(part: _Part, low: int, rank: Ints, budget: Budget, width: int, ordered: bool) -> None:
     """Beam runs between ``low`` and the best peak, halving the distance."""
     dead = low - 1
     for _ in range(HALVINGS):
         limit = max((dead + part.peak) // 2, low)
         if limit >= part.peak or limit <= dead:
             return
-        found = Beam(part.inst, limit, rank, budget, width).run()
+        found = Beam(part.inst, limit, rank, budget, width, ordered).run()
         if found is None:
             dead = limit
         else:

@@ -58,21 +58,23 @@ class CountTasks(Pass):
         per_node = _per_node(ctx)
         known = limits({k: ctx.option(k) for k in LIMIT_OPTIONS}, _family(ctx.option(SOC)))
         of: dict[int, tuple[TaskGroup, ...]] = {}
+        graph, streams, attached = s.graph, s.streams.node.tolist(), s.streams.attached
+        engine = s.placement.engine if s.placement is not None else ("",) * graph.id_bound
         for i in s.sequence or ():
-            n, main = s.graph.node(i), int(s.streams.node[i])
-            if main == NO_STREAM or n.is_source or self._free(s, n):
+            n, main = graph.node(i), streams[i]
+            if main == NO_STREAM or n.is_source or _free(n, engine[i]):
                 continue
-            beside = [x for x in s.streams.attached.get(i, ()) if x != NO_STREAM]
+            beside = [x for x in attached.get(i, ()) if x != NO_STREAM]
             of[i] = _groups(n, main, beside, per_node)
             rule = "declared" if assigned(n, attached=False) else "assumed"
             ctx.decide(node(i), "tasks", None, sum(g.count for g in of[i]), rule, decisive=False)
         table = TaskTable(MappingProxyType(of), known.tasks, known.huge, known.unlimited, "assumed")
         return s.evolve(tasks=table)
 
-    @staticmethod
-    def _free(s: Snapshot, n: Node) -> bool:
-        engine = s.placement.engine[n.id] if s.placement is not None else ""
-        return n.attrs.get("_no_task") is True or (engine in ("DNN_VM_GE_LOCAL", "DNN_VM_HOST_CPU") and not n.subgraphs)
+
+def _free(n: Node, engine: str) -> bool:
+    """True for nodes that run nothing (DNNEngineManager::IsNoTask)."""
+    return n.attrs.get("_no_task") is True or (engine in ("DNN_VM_GE_LOCAL", "DNN_VM_HOST_CPU") and not n.subgraphs)
 
 
 def _groups(n: Node, main: int, beside: list[int], per_node: int) -> tuple[TaskGroup, ...]:

@@ -72,7 +72,7 @@ class _Split:
     """Counters per logical stream while the nodes are walked."""
 
     def __init__(self, s: Snapshot, ctx: PassContext, physical: PhysicalStreams) -> None:
-        self.s, self.ctx, self.before = s, ctx, physical
+        self.s, self.graph, self.ctx, self.before = s, s.graph, ctx, physical
         self.main: dict[int, int] = dict(enumerate(physical.node.tolist()))
         self.attached = {i: list(v) for i, v in physical.attached.items()}
         table = tasks_of(s)
@@ -93,13 +93,13 @@ class _Split:
         s, table = self.s, tasks_of(self.s)
         order = list(s.sequence or ())
         active = self.before.sync.active_streams
-        info = all_entries(s.graph, order, self.main, self.attached, table.of, active, self.limit)
+        info = all_entries(self.graph, order, self.main, self.attached, table.of, active, self.limit)
         known = len(self.logic_of)
         for i in order:
-            label_ = str(s.graph.node(i).attrs.get(CONTINUOUS, ""))
+            label_ = str(self.graph.node(i).attrs.get(CONTINUOUS, ""))
             for logical, tasks in sorted(info[i].items()):
                 if logical >= known:
-                    raise failed("a node runs on a stream that does not exist", s.graph.unique_names[i], logical)
+                    raise failed("a node runs on a stream that does not exist", self.graph.unique_names[i], logical)
                 self.node_on(i, logical, tasks, label_)
         totals = [0] * len(self.logic_of)
         for i in order:
@@ -107,7 +107,7 @@ class _Split:
                 totals[self._part_of(i, logical)] += tasks
         return replace(
             self.before,
-            node=int_array([self.main[i] for i in range(s.graph.id_bound)]),
+            node=int_array([self.main[i] for i in range(self.graph.id_bound)]),
             logic_of=tuple(self.logic_of),
             tasks=tuple(totals),
             attached=MappingProxyType({i: tuple(v) for i, v in self.attached.items()}),
@@ -134,7 +134,7 @@ class _Split:
         self.previous[logical] = i
 
     def _overfull(self, i: int, logical: int, first: bool) -> bool:
-        n = self.s.graph.node(i)
+        n = self.graph.node(i)
         too_many = self.count[logical] + RESERVE > self.limit
         held = bool(n.subgraphs) or n.attrs.get(FIRST_ACTIVE) is True or n.op in _NEVER_FIRST
         return not first and too_many and not held
@@ -142,7 +142,7 @@ class _Split:
     def _split_before(self, i: int, logical: int, tasks: int, label_: str, beside: bool) -> None:
         part = len(self.logic_of)
         self.logic_of.append(logical)
-        names = self.s.graph.unique_names
+        names = self.graph.unique_names
         full = self.count[logical]
         self.count[logical] = tasks
         src, dst = self.previous.get(logical, -1), i
@@ -189,8 +189,8 @@ class _Split:
     def _rewrite_tasks(self, i: int, logical: int, now: int) -> None:
         """Task definitions carry stream ids of their own (RefreshTaskDefStreamId)."""
         groups = self.groups_of.get(i, ())
-        several = bool(self.attached.get(i)) or self.s.graph.node(i).op == "SuperKernel"
-        if groups:
+        if groups and any(g.stream != now for g in groups):
+            several = bool(self.attached.get(i)) or self.graph.node(i).op == "SuperKernel"
             self.groups_of[i] = moved_groups(groups, logical, now, several=several)
 
     def _part_of(self, i: int, logical: int) -> int:

@@ -36,6 +36,8 @@ class Generation:
     def run(self, *, renumber: bool) -> Snapshot:
         """Snapshot with the nodes; ``made`` maps them to event uids."""
         for i in self.s.graph.walk():
+            if i not in self.sends and i not in self.receives:
+                continue
             for e in self._ordered(i, self.sends, "send_on", "send_stream"):
                 self._add(i, e, send=True)
             for e in self._ordered(i, self.receives, "recv_on", "recv_stream"):

@@ -1,120 +1,155 @@
 """The fewest events that give the same order: what is left when everything implied by the rest is taken away.
 
 GE's clean-up is local (one sender, one receiver) and keeps events that follow from others through a third stream or by crossing.
-This is the transitive reduction of program order plus events. It is unique for a graph without cycles, and no smaller set of
-events gives the same order. A set that also forbids overlap which the program allows could be smaller; that is another program.
+This is the transitive reduction of program order, stream starts and events, without the arcs that are no events. It is unique
+for a graph without circles, and no smaller set of events gives the same order. A set that also forbids overlap which the program
+allows could be smaller; that is another program.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ge_explorer.graph.happens_before import NEXT_LIKE
+from ge_explorer.graph.reduction import reduced_predecessors
 from ge_explorer.trace.state import NO_STREAM, Event, Snapshot
 
-COVERED_BY_EVENTS = frozenset({"optimize-by-send", "optimize-by-recv"})
-"""Steps whose removed events are still demanded: other events carry them. Those covered by an activation are not."""
+
+@dataclass(frozen=True, slots=True)
+class Necessity:
+    """``needed`` and ``redundant`` events in creation order; together all events of the snapshot."""
+
+    needed: tuple[Event, ...]
+    redundant: tuple[Event, ...]
 
 
 def minimum_events(s: Snapshot) -> int | None:
-    """Number of events nobody can do without on the streams of ``s``; None before there are streams or events.
-
-    Program order is each stream's nodes in traversal order. A stream that exactly one node starts (not a loop) begins after
-    that node, at no cost. Exact where traversal order is topological; an event against it is counted as needed.
-    Cost: one clock per node that waits (entries = streams), so linear in nodes plus events times streams.
-    """
-    if s.sync is None or s.streams is None or s.sequence is None:
-        return None
-    return len(needed_pairs(s))
+    """Number of events nobody can do without on the streams of ``s``; None before there are streams or events."""
+    return None if s.sync is None or s.streams is None or s.sequence is None else len(necessity(s).needed)
 
 
 def needed_pairs(s: Snapshot) -> list[tuple[int, int]]:
-    """(sender, receiver) of the events that are not implied by the others, by receiver in traversal order."""
+    """(sender, receiver) of the events that are not implied by the others, in creation order."""
+    return [(e.send, e.recv) for e in necessity(s).needed]
+
+
+def necessity(s: Snapshot) -> Necessity:
+    """Which events of ``s`` the others imply.
+
+    Program order is each stream's nodes in traversal order. A stream that others start begins after its starter, after what its
+    starters have in common where there are several; starters of a loop's next round prove nothing. Events with an end on an
+    attached stream say nothing about main streams: they are needed and imply nothing. So is an event that closes a circle.
+    Of several events between the same two nodes the first is needed. Needs the streams, sync and sequence facets.
+    """
     assert s.sync is not None
-    assert s.streams is not None
-    demanded = [*s.sync.events, *(r.event for r in s.sync.removed if _base(r.step) in COVERED_BY_EVENTS)]
-    waits: dict[int, dict[int, None]] = {}
-    for e in demanded:
-        waits.setdefault(e.recv, {})[e.send] = None
-    return _Clocks(s, waits, demanded).needed()
+    arcs = SyncArcs.of(s)
+    reduced = reduced_predecessors(arcs.order, arcs.pred, arcs.points)
+    left = {(u, v) for v, row in reduced.items() for u in row}
+    needed: list[Event] = []
+    redundant: list[Event] = []
+    for e in s.sync.events:
+        pair = (e.send, e.recv)
+        if e.uid in arcs.outside:
+            needed.append(e)
+        elif pair in left:
+            left.discard(pair)  # a second one between the same two says nothing new
+            needed.append(e)
+        else:
+            redundant.append(e)
+    return Necessity(tuple(needed), tuple(redundant))
 
 
-def _base(step: str) -> str:
-    return step.partition("@")[0].partition("#")[0]
+@dataclass(frozen=True, slots=True)
+class SyncArcs:
+    """Everything that orders tasks of main streams. ``order``: tasks and points, topological for ``pred``.
 
+    ``points`` are starts of streams with several starters, numbered from the graph's ``id_bound`` on; they follow ONE of their
+    predecessors. ``outside`` are uids of events that do not take part.
+    """
 
-class _Clocks:
-    """For each node, per stream, the last position there that is certain to be done when the node starts or itself ends."""
+    order: Sequence[int]
+    pred: Mapping[int, list[int]]
+    points: frozenset[int]
+    outside: frozenset[int]
 
-    def __init__(self, s: Snapshot, waits: dict[int, dict[int, None]], demanded: list[Event]) -> None:
-        assert s.streams is not None
-        self.stream: list[int] = s.streams.node.tolist()
-        self.sequence = [i for i in s.sequence or () if self.stream[i] != NO_STREAM]
-        self.waits = waits
-        self.count = max(self.stream, default=-1) + 1
-        self.position: dict[int, int] = {}
-        heads: dict[int, int] = {}
-        length = [0] * self.count
-        for i in self.sequence:
-            t = self.stream[i]
-            heads.setdefault(t, i)
-            self.position[i] = length[t]
-            length[t] += 1
-        self.rank = {i: k for k, i in enumerate(self.sequence)}
-        self.started_by = self._starters(s, heads)
-
-    def _starters(self, s: Snapshot, heads: dict[int, int]) -> dict[int, int]:
-        """First node of a stream -> the only node that starts the stream, where that comes before it."""
+    @staticmethod
+    def of(s: Snapshot) -> SyncArcs:
+        """Arcs of a snapshot with streams, events and a sequence."""
         assert s.sync is not None
-        found: dict[int, list[int]] = {}
-        for a, streams in s.sync.active_streams.items():
-            for t in dict.fromkeys(streams):
-                found.setdefault(t, []).append(a)
-        out = {}
-        for t, nodes in found.items():
-            head, a = heads.get(t), nodes[0]
-            loops = s.graph.node(a).attrs.get("is_loop_active")
-            if (
-                len(nodes) == 1
-                and not loops
-                and head is not None
-                and self.rank.get(a, len(self.rank)) < self.rank[head]
-            ):
-                out[head] = a
-        return out
+        assert s.streams is not None
+        stream: list[int] = s.streams.node.tolist()
+        order = [i for i in s.sequence or () if stream[i] != NO_STREAM]
+        pred: dict[int, list[int]] = {}
+        heads: dict[int, int] = {}
+        last: dict[int, int] = {}
+        for v in order:
+            t = stream[v]
+            pred[v] = [last[t]] if t in last else []
+            heads.setdefault(t, v)
+            last[t] = v
+        points: set[int] = set()
+        for t, starters in _starters(s, stream).items():
+            starters = [a for a in starters if a in pred]
+            if t not in heads or not starters:
+                continue
+            if len(starters) == 1:
+                pred[heads[t]].append(starters[0])
+            else:
+                point = s.graph.id_bound + t
+                points.add(point)
+                pred[point] = starters
+                pred[heads[t]].append(point)
+        outside = {e.uid for e in s.sync.events if not e.on_main or e.send not in pred or e.recv not in pred}
+        inside = [e for e in s.sync.events if e.uid not in outside]
+        for e in inside:
+            pred[e.recv].append(e.send)
+        found = _forward(order, pred, points)
+        if found is None:  # a deadlock: keep to the traversal, and leave out what goes against it
+            rank = {v: k for k, v in enumerate(order)}
+            outside |= {e.uid for e in inside if rank[e.send] >= rank[e.recv]}
+            points = set()
+            pred = {v: [u for u in row if rank.get(u, len(rank)) < rank[v]] for v, row in pred.items() if v in rank}
+            found = order
+        return SyncArcs(found, pred, frozenset(points), frozenset(outside))
 
-    def needed(self) -> list[tuple[int, int]]:
-        """Walk the nodes once; keep the waits that neither the stream so far nor another wait of the node implies."""
-        clock: dict[int, list[int]] = {}
-        last: dict[int, list[int]] = {}
-        kept: list[tuple[int, int]] = []
-        nothing = [-1] * self.count
-        for v in self.sequence:
-            known = last.get(self.stream[v], nothing)
-            starter = self.started_by.get(v)
-            if starter is not None:
-                known = self._joined(known, starter, clock)
-            kept.extend((u, v) for u in self.waits.get(v, ()) if u not in clock)
-            # Of several senders on one stream the latest speaks for all.
-            latest: dict[int, int] = {}
-            for u in self.waits.get(v, ()):
-                t = self.stream[u]
-                if u in clock and (t not in latest or self.position[latest[t]] < self.position[u]):
-                    latest[t] = u
-            senders = list(latest.values())
-            for u in senders:
-                t, p = self.stream[u], self.position[u]
-                if known[t] >= p or any(w != u and self._reaches(w, t, p, clock) for w in senders):
-                    continue
-                kept.append((u, v))
-            for u in senders:
-                known = self._joined(known, u, clock)
-            clock[v] = last[self.stream[v]] = known
-        return kept
 
-    def _reaches(self, w: int, stream: int, position: int, clock: dict[int, list[int]]) -> bool:
-        """The node at ``position`` of ``stream`` is done when ``w`` is."""
-        return clock[w][stream] >= position
+def _starters(s: Snapshot, stream: Sequence[int]) -> dict[int, list[int]]:
+    """Stream -> the tasks on other streams that start it in this round."""
+    assert s.sync is not None
+    found: dict[int, dict[int, None]] = {}
+    for a, streams in s.sync.active_streams.items():
+        n = s.graph.node(a)
+        back = bool(n.control_in) and all(s.graph.node(c).op in NEXT_LIKE for c in n.control_in)
+        if stream[a] == NO_STREAM or n.attrs.get("is_loop_active") or back:
+            continue
+        for t in streams:
+            if t != stream[a]:
+                found.setdefault(t, {})[a] = None
+    return {t: list(nodes) for t, nodes in found.items()}
 
-    def _joined(self, known: list[int], u: int, clock: dict[int, list[int]]) -> list[int]:
-        """``known`` plus everything done when ``u`` is."""
-        both = list(map(max, known, clock[u]))
-        both[self.stream[u]] = max(both[self.stream[u]], self.position[u])
-        return both
+
+def _forward(order: Sequence[int], pred: Mapping[int, list[int]], points: Iterable[int]) -> Sequence[int] | None:
+    """``order`` with the points in it if it is topological, else another topological order, else None."""
+    done: set[int] = set()
+    extra = set(points)
+    if not extra:
+        for v in order:
+            if not done.issuperset(pred[v]):
+                break
+            done.add(v)
+        else:
+            return order
+    succ: dict[int, list[int]] = {}
+    missing: dict[int, int] = {}
+    for v in (*order, *extra):
+        missing[v] = len(pred[v])
+        for u in pred[v]:
+            succ.setdefault(u, []).append(v)
+    ready = [v for v in (*order, *extra) if not missing[v]]
+    for v in ready:  # grows while it is walked
+        for w in succ.get(v, ()):
+            missing[w] -= 1
+            if not missing[w]:
+                ready.append(w)
+    return ready if len(ready) == len(missing) else None

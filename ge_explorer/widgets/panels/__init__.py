@@ -16,6 +16,7 @@ __all__ = [
     "show_issues",
     "show_memory",
     "show_mermaid",
+    "show_runtime",
     "show_streams",
     "show_timeline",
 ]
@@ -82,11 +83,18 @@ def show_events(session: SessionLike | Trace, step: int | None = None, lang: str
     return _show(EventsPanel(), session, lang, step)
 
 
-def show_streams(session: SessionLike | Trace, step: int | None = None, lang: str = "en") -> Any:
-    """Streams after ``step``."""
+def show_streams(session: SessionLike | Trace, step: int | None = None, lang: str = "en", view: str = "table") -> Any:
+    """Streams after ``step``. ``view``: table (budget), parts (physical), activation, summary (GE's own)."""
     from ge_explorer.widgets.panels.streams import StreamsPanel
 
-    return _show(StreamsPanel(), session, lang, step)
+    return _show(StreamsPanel(view=view), session, lang, step)
+
+
+def show_runtime(session: SessionLike | Trace, lang: str = "en") -> Any:
+    """Load the session's model, then another: who holds which device stream."""
+    from ge_explorer.widgets.panels.runtime import RuntimePanel
+
+    return _show(RuntimePanel(), session, lang)
 
 
 def show_diff(session: SessionLike | Trace, i: int, j: int, lang: str = "en") -> Any:

@@ -19,23 +19,32 @@ function render({ model, el }) {
   body.className = "gxp-body";
   el.appendChild(body);
   const draw = () => {
-    const focus = body.contains(document.activeElement) ? document.activeElement.getAttribute("data-ref") : null;
+    const held = body.contains(document.activeElement) ? document.activeElement : null, top = el.parentElement?.scrollTop ?? 0;
+    const key = (n) => ["data-ref", "data-do", "data-value"].map((k) => n.getAttribute(k) || "").join(" ");
+    const focus = held && (held.hasAttribute("data-ref") || held.hasAttribute("data-do")) ? key(held) : null;
     body.innerHTML = model.get("html");
     el.setAttribute("lang", model.get("lang"));
     el.setAttribute("data-gx-panel", model.get("name"));
-    if (focus) [...body.querySelectorAll("tr[data-ref]")].find((n) => n.getAttribute("data-ref") === focus)?.focus();
+    if (focus) [...body.querySelectorAll("[data-ref], [data-do]")].find((n) => key(n) === focus)?.focus({ preventScroll: true });
+    if (el.parentElement) el.parentElement.scrollTop = top;
     el.setAttribute("data-gx-state", "ready");
   };
   const pick = (target) => {
-    const found = target.closest("[data-ref]");
-    if (!found || !body.contains(found)) return false;
-    model.set("clicked", { ref: found.getAttribute("data-ref"), n: Date.now() });
+    const found = target.closest("[data-do], [data-ref]");
+    if (!found || !body.contains(found) || found.tagName === "SELECT") return false;
+    const what = found.getAttribute("data-do");
+    model.set("clicked", what ? { do: what, value: found.getAttribute("data-value") || "", n: Date.now() } : { ref: found.getAttribute("data-ref"), n: Date.now() });
     model.save_changes();
     return true;
   };
   body.addEventListener("click", (e) => pick(e.target));
   body.addEventListener("keydown", (e) => {
-    if ((e.key === "Enter" || e.key === " ") && e.target.matches("tr[data-ref]") && pick(e.target)) e.preventDefault();
+    if ((e.key === "Enter" || e.key === " ") && e.target.matches("[data-ref][tabindex]") && pick(e.target)) e.preventDefault();
+  });
+  body.addEventListener("change", (e) => {
+    if (!e.target.matches("select[data-do]")) return;
+    model.set("clicked", { do: e.target.getAttribute("data-do"), value: e.target.value, n: Date.now() });
+    model.save_changes();
   });
   const measure = () => {
     const now = colours(el);

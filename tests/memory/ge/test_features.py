@@ -11,6 +11,7 @@ from ge_explorer.graph.edit import GraphEditor
 from ge_explorer.memory.ge.planner import plan_ge
 from ge_explorer.memory.ge.symbols import HOST, P2P, SESSION_HBM
 from ge_explorer.memory.ge.view import SIZE
+from ge_explorer.memory.ge.wording import WHY
 from tests.memory.ge.plans import Planned, plan, same
 
 CHAIN = ["A>B", "B>C", "C>D"]
@@ -224,3 +225,25 @@ def test_a_called_graph_shares_its_borders() -> None:
     assert blocks["call"].stream == 1  # the result counts on the stream of its inner producer
     assert r.failure == ""
     assert r.offsets[c] != r.offsets[b]
+
+
+def test_nested_concatenations_of_the_same_tensor_end() -> None:
+    nodes = [("Z", 512), ("c0", 1056), *[(f"c{k}", 1024 * 2**k + 32) for k in range(1, 24)]]
+    edges = ["Z>c0", *[f"c{k}>c{k + 1}:{i}" for k in range(23) for i in (0, 1)]]
+    p = plan(nodes, edges, attrs={f"c{k}": CLOSE_IN for k in range(1, 24)}, safe=False)
+    assert p.result.best.size > 0
+
+
+def test_every_reason_has_words_in_both_languages() -> None:
+    assert all(t.en and t.zh for t in WHY.values())
+
+
+def test_centrally_cleaned_buffers_lie_behind_the_reused_blocks() -> None:
+    cleaned = {"is_atomic_node": True, "atomic_output_index": [0], "sub_node_workspace_info": {"B": {0: 1024}}}
+    p = plan(same("ABCD"), CHAIN, workspace={"B": [1024]}, attrs={"B": cleaned})
+    assert (p.offsets["B"], p.result.workspaces[1]) == (8192, (12288,))
+    assert p.result.total == 13312
+    apart = plan(
+        same("ABCD"), CHAIN, workspace={"B": [1024]}, attrs={"B": cleaned}, options={"ge.exec.atomicCleanPolicy": "1"}
+    )
+    assert apart.result.total == 9216

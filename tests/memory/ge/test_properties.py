@@ -14,6 +14,7 @@ from ge_explorer.graph.edit import GraphEditor
 from ge_explorer.graph.happens_before import dependency_orders, happens_before
 from ge_explorer.memory.ge.decisions import pool_before
 from ge_explorer.memory.ge.planner import plan_ge
+from ge_explorer.memory.ge.wording import WHY
 from ge_explorer.memory.verify import verify
 from ge_explorer.passes.memory.plan_memory import ge_local_nodes
 from ge_explorer.pipelines import mode_options, static
@@ -99,6 +100,7 @@ def test_steps_tell_the_whole_story(p: Planned) -> None:
         for k, d in enumerate(c.steps):
             if d.action == "take":
                 assert d.block in pool_before(c.steps, k)[d.pool]
+        assert {d.why for d in c.steps} | {why for d in c.steps for why, _ in d.refused} <= set(WHY)
         nested = {d.block: d.other for d in c.steps if d.action == "nest"}
         assert nested == {b.uid: b.parent for b in c.blocks if b.parent >= 0}
 

@@ -71,14 +71,17 @@ def test_any_budget_gives_a_safe_plan_no_worse_than_greedy(problem: MemoryProble
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.one_of(interval_problems(20, 30), order_problems(20)))
-def test_beam_plans_are_safe_and_below_their_limit(problem: MemoryProblem) -> None:
+@given(st.one_of(interval_problems(20, 30), order_problems(20)), st.booleans())
+def test_beam_plans_are_safe_and_below_their_limit(problem: MemoryProblem, ordered: bool) -> None:
     inst = instance_of(problem)
     if inst.count == 0:
         return
     limit = int(inst.size.sum())
-    units = Beam(inst, limit, ranks(inst)["TWA"], Budget(10**6)).run()
-    assert units is not None, "with room for everything no plan dies"
+    units = Beam(inst, limit, ranks(inst)["TWA"], Budget(10**6), 10, ordered).run()
+    if units is None:
+        assert ordered, "with room for everything only the order by rank makes a dead end"
+        return
+    assert max(u + s for u, s in zip(units, inst.size.tolist(), strict=True)) <= limit
     offsets = [0] * len(problem.buffers)
     for b, u in zip(inst.ids.tolist(), units, strict=True):
         offsets[b] = u * inst.unit

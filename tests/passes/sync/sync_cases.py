@@ -12,6 +12,7 @@ from ge_explorer.graph.model import Graph
 from ge_explorer.passes.sync.activate_by_label import ActivateByLabel
 from ge_explorer.passes.sync.activate_by_subgraph import ActivateBySubgraph
 from ge_explorer.passes.sync.insert_events import InsertEvents
+from ge_explorer.passes.sync.minimal_events import MODE, MinimalEvents
 from ge_explorer.passes.sync.optimize_by_activation import OptimizeByActivation
 from ge_explorer.passes.sync.optimize_by_recv import OptimizeByRecv
 from ge_explorer.passes.sync.optimize_by_send import OptimizeBySend
@@ -23,7 +24,7 @@ from ge_explorer.trace.state import Snapshot, StreamAssignment, int_array
 
 PASSES: tuple[Pass, ...] = (
     ActivateByLabel(), ActivateBySubgraph(), InsertEvents(), OptimizeBySend(), OptimizeByRecv(), OptimizeByActivation(),
-    SwitchCleanUp(), RenumberEvents(),
+    SwitchCleanUp(), MinimalEvents(), RenumberEvents(),
 )  # fmt: skip
 
 
@@ -93,9 +94,9 @@ def random_graph(rng: random.Random, most: int = 20) -> Graph:
     return graph(" ".join(words), " ".join(edges), control=" ".join(dict.fromkeys(control)))
 
 
-def events_of(g: Graph, ge_event: str = "") -> Trace:
-    """All event passes on a graph whose nodes carry ``stream``."""
-    options = {"ge.event": ge_event} if ge_event else {}
+def events_of(g: Graph, ge_event: str = "", mode: str = "") -> Trace:
+    """All event passes on a graph whose nodes carry ``stream``; ``mode`` is the value of ``gx.eventMode``."""
+    options = {k: v for k, v in (("ge.event", ge_event), (MODE, mode)) if v}
     return run_trace(g, Pipeline.of([GivenStreams(), *PASSES]), options, strict=True)
 
 

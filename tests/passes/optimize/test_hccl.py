@@ -1,0 +1,163 @@
+"""Collectives: groups, chains, fusion, copies (worked example 8), and what streams make of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ge_explorer import pipelines
+from ge_explorer.device.cost import collective_ns, cost_table
+from ge_explorer.graph.builder import GraphBuilder, Value
+from ge_explorer.graph.model import Graph
+from ge_explorer.trace.pipeline import parse_pipeline
+from ge_explorer.trace.runner import run_trace
+from ge_explorer.trace.trace import Trace
+
+ALL = "hccl-prepare,hccl-fuse,hccl-memcpy,hccl-chain"
+
+
+def run(g: Graph, passes: str = ALL, **options: str) -> Trace:
+    values = {"gx.hccl": "on", **{k.replace("__", "."): v for k, v in options.items()}}
+    t = run_trace(g, parse_pipeline(passes, pipelines.PASSES.get, {}), values)
+    assert t.failed is None, t.failed and t.failed.error
+    return t
+
+
+def gradients(
+    count: int = 2, shape: tuple[int, ...] = (256, 256), groups: tuple[str, ...] = ("w",), **attrs: Any
+) -> Graph:
+    b = GraphBuilder("g")
+    outs: list[Value] = []
+    for k in range(count):
+        grad = b.op("Sigmoid", b.data(f"x{k}", shape), name=f"g{k}")
+        own = {"group": groups[k % len(groups)], "reduction": "sum", "rank_size": 8, **attrs}
+        outs.append(b.op("HcomAllReduce", grad, name=f"AllReduce{k}", attrs=own))
+    outs.append(b.op("MatMulV2", b.data("m", (64, 64)), b.const("w", (64, 64)), name="matmul"))
+    return b.build(*outs)
+
+
+def test_8a_one_communicator_is_one_group_and_one_order() -> None:
+    g = run(gradients()).final.graph
+    a, b = g.node("AllReduce0"), g.node("AllReduce1")
+    assert (a.attrs["_parallel_group"], b.attrs["_parallel_group"]) == ("hcom_op_1", "hcom_op_1")
+    assert a.attrs["continuous_input"] is True
+    assert a.attrs["_input_mutable"] is True
+    assert {frozenset((x, y)) for x, y in g.control} == {frozenset((a.id, b.id))}
+
+
+def test_8b_fusion_by_id_pays_the_latency_once() -> None:
+    g = gradients(fusion=2, fusion_id=7)
+    t = run(g)
+    after = t.final.graph
+    fused = after.node("AllReduce0_fused")
+    assert (len(fused.inputs), len(fused.outputs)) == (2, 2)
+    assert fused.attrs["_hccl_fused_node"] is True
+    assert fused.attrs["_datadump_original_op_names"] == ("AllReduce0", "AllReduce1")
+    two = sum(cost_table(g).of(g.node(f"AllReduce{k}").id).ns for k in range(2))
+    one = cost_table(after).of(fused.id).ns
+    size = 256 * 256 * 2
+    assert two - one == pytest.approx(
+        2 * collective_ns("all_reduce", size, 8) - collective_ns("all_reduce", 2 * size, 8), abs=3
+    )
+    note = next(d.note for s in t.steps for d in s.decisions if d.rule == "by-id" and d.note)
+    assert f"{(two - one) / 1000:.1f} us" in note.en
+
+
+def test_8c_two_communicators_may_overlap() -> None:
+    g = run(gradients(groups=("a", "b"))).final.graph
+    assert [g.node(f"AllReduce{k}").attrs["_parallel_group"] for k in range(2)] == ["hcom_op_1", "hcom_op_2"]
+    assert not g.control
+
+
+def test_8d_an_input_read_later_is_copied_first() -> None:
+    b = GraphBuilder("g")
+    grad = b.op("Sigmoid", b.data("x", (64,)), name="grad")
+    total = b.op("HcomAllReduce", grad, name="AllReduce1", attrs={"group": "w"})
+    g = b.build(b.op("Sub", total, grad, name="sub"))
+    after = run(g).final.graph
+    copy = after.node("AllReduce1_HcclMemcpyPass_Identity0")
+    assert after.node("AllReduce1").inputs == copy.outputs
+    assert after.node("sub").inputs[1] == after.node("grad").outputs[0]
+    assert run(after).final.graph is after  # once is enough
+
+
+def test_shape_readers_and_earlier_readers_need_no_copy() -> None:
+    b = GraphBuilder("g")
+    grad = b.op("Sigmoid", b.data("x", (64,)), name="grad")
+    early = b.op("Relu", grad, name="early")
+    total = b.op("HcomAllReduce", grad, name="ar", attrs={"group": "w"})
+    shape = b.op("Shape", grad, name="shape", shape=(1,), dtype="int64")
+    after = run(b.build(early, total, shape)).final.graph
+    assert not [n for n in after if n.op == "Identity"]
+
+
+def test_a_constant_input_is_always_copied() -> None:
+    b = GraphBuilder("g")
+    after = run(b.build(b.op("HcomAllReduce", b.const("c", (64,)), name="ar", attrs={"group": "w"}))).final.graph
+    assert [n.name for n in after if n.op == "Identity"] == ["ar_HcclMemcpyPass_Identity0"]
+
+
+def test_gradient_segments() -> None:
+    g = gradients(6, fusion=1, fusion_id=-1)
+    halves = run(g).final.graph
+    assert [len(n.inputs) for n in halves if n.op == "HcomAllReduce"] == [3, 3]
+    given = run(g, gx__hcclSegments="0,3").final.graph
+    assert sorted(len(n.inputs) for n in given if n.op == "HcomAllReduce") == [1, 2, 3]
+    small = run(g, ge__fusionTensorSize=str(2 * 256 * 256 * 2)).final.graph
+    assert max(len(n.inputs) for n in small if n.op == "HcomAllReduce") == 2
+
+
+def test_different_types_reductions_and_no_fusion_stay_apart() -> None:
+    assert len([n for n in run(gradients(fusion=0)).final.graph if n.op == "HcomAllReduce"]) == 2
+    g = gradients(fusion=2, fusion_id=1)
+    other = g.with_attrs({g.node("AllReduce1").id: {"reduction": "max"}})
+    assert len([n for n in run(other).final.graph if n.op == "HcomAllReduce"]) == 2
+
+
+def test_collectives_that_depend_on_each_other_are_not_fused() -> None:
+    b = GraphBuilder("g")
+    attrs = {"group": "w", "fusion": 2, "fusion_id": 1, "reduction": "sum"}
+    first = b.op("HcomAllReduce", b.op("Sigmoid", b.data("x", (64,))), name="a", attrs=attrs)
+    g = b.build(b.op("HcomAllReduce", b.op("Relu", first, name="r"), name="b", attrs=attrs))
+    t = run(g)
+    assert len([n for n in t.final.graph if n.op == "HcomAllReduce"]) == 2
+    assert any(d.rule == "cycle" for s in t.steps for d in s.decisions)
+
+
+def test_a_group_inside_a_branch_chains_its_holder() -> None:
+    b = GraphBuilder("g")
+    p, x = b.data("p", (), "bool"), b.data("x", (8,))
+    own = {"group": "w"}
+    first = b.op("HcomAllReduce", b.op("Sigmoid", x, name="s"), name="ar", attrs=own)
+    branch = b.op("If", p, x, name="if", shape=(8,))
+    for k in range(2):
+        with b.subgraph(branch, f"b{k}") as (inner,):
+            b.outputs(b.op("HcomAllReduce", b.op("Relu", inner, name="r"), name="c", attrs=own))
+    g = run(b.build(first, branch), "hccl-prepare,hccl-chain").final.graph
+    assert {frozenset(c) for c in g.control} == {frozenset((g.node("ar").id, g.node("if").id))}
+
+
+def test_hand_made_graphs_are_left_alone_and_imported_ones_are_not() -> None:
+    g = gradients()
+    assert all(s.status == "skipped" for s in run(g, gx__hccl="auto").steps)
+    from dataclasses import replace
+
+    imported = replace(g, attrs={"_gx_format": "ONNX binary"})
+    assert run(imported, gx__hccl="auto").final.graph.control
+    assert not run(imported, gx__hccl="off").final.graph.control
+
+
+def test_in_the_whole_pipeline_a_serial_collective_keeps_its_own_stream() -> None:
+    """Without the group a serial Relu-AllReduce-Relu collapses to one stream; with it (a real compile) it does not."""
+    b = GraphBuilder("g")
+    r = b.op("Relu", b.data("x", (64,)), name="r")
+    a = b.op("HcomAllReduce", r, name="a", attrs={"group": "w"})
+    g = b.build(b.op("Relu", a, name="z"))
+    counts = {}
+    for mode in ("off", "on"):
+        t = run_trace(g, pipelines.static(), {"gx.hccl": mode})
+        assert t.failed is None
+        assert t.final.streams is not None
+        counts[mode] = t.final.streams.count
+    assert counts["off"] < counts["on"]
