@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import onnx
@@ -77,7 +78,7 @@ class _Writer:
                 self.constant(n, nodes, weights)
         for n in self.in_order(members):
             if n.op == "NetOutput":
-                outputs = list(self.results(n, nodes))
+                outputs = list(self.results(n, nodes, weights))
             else:
                 self.operator(n, nodes, weights)
         found = [m for _, m in sorted(inputs, key=lambda pair: int(pair[0]))]
@@ -145,19 +146,22 @@ class _Writer:
                     if outer is not None:
                         self.names[inner.outputs[0]] = self.names[outer]
 
-    def results(self, n: Node, nodes: list[onnx.NodeProto]) -> Iterator[Any]:
+    def results(self, n: Node, nodes: list[onnx.NodeProto], weights: list[onnx.TensorProto]) -> Iterator[Any]:
         """Outputs of a graph under the names the model gave them."""
         given = n.attrs.get(_OUTPUT_NAMES, ())
+        wanted = dict(n.attrs.get(_EXPECTED, ()))
         inner = {self.names[t] for t in n.inputs if t is not None}
         for k, t in enumerate(n.inputs):
             if t is None:
                 continue
-            name = given[k] if k < len(given) and given[k] else self.names[t]
-            if name != self.names[t] or list(n.inputs).index(t) != k:
+            tensor = self.g.tensor(t)
+            source = self.reshaped(n, k, t, wanted, nodes, weights)
+            name = given[k] if k < len(given) and given[k] else source
+            if name != source or n.inputs.index(t) != k:
                 if name in inner or name in self.taken:
                     name = self.fresh(f"{name}__out{k}")
-                nodes.append(helper.make_node("Identity", [self.names[t]], [name], name=f"{n.name}__{k}"))
-            yield tensor_type(name, self.g.tensor(t))
+                nodes.append(helper.make_node("Identity", [source], [name], name=f"{n.name}__{k}"))
+            yield tensor_type(name, replace(tensor, shape=tuple(wanted[k])) if k in wanted else tensor)
 
     def reshaped(
         self,

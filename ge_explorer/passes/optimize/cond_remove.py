@@ -17,8 +17,8 @@ from ge_explorer.text import Text
 from ge_explorer.trace.passes import Rule
 
 _SOURCE = "compiler/graph/passes/control_flow_and_stream/cond_remove_pass.cc"
-_IF = frozenset({"If", "StatelessIf", "_If"})
-_CASE = frozenset({"Case", "StatelessCase"})
+IF_TYPES = frozenset({"If", "StatelessIf", "_If"})
+CASE_TYPES = frozenset({"Case", "StatelessCase"})
 CALL = "PartitionedCall"
 
 
@@ -40,7 +40,7 @@ class CondRemove(NodePass):
     source: ClassVar[str] = f"{_SOURCE}: CondRemovePass::Run"
     level: ClassVar[int] = 1
     bound: ClassVar[str] = DEAD_CODE
-    types: ClassVar[frozenset[str] | None] = _IF | _CASE
+    types: ClassVar[frozenset[str] | None] = IF_TYPES | CASE_TYPES
     rules = MappingProxyType(
         {
             "constant-condition": Rule(Text("The condition is constant.", "条件是常量。"), _SOURCE),
@@ -53,7 +53,7 @@ class CondRemove(NodePass):
 
     def visit(self, w: Work, n: Node) -> None:
         """Try one If or Case."""
-        if len(n.subgraphs) < (2 if n.op in _IF else 1) or not n.inputs or not w.is_constant(n.inputs[0]):
+        if len(n.subgraphs) < (2 if n.op in IF_TYPES else 1) or not n.inputs or not w.is_constant(n.inputs[0]):
             return
         value = w.value(n.inputs[0])
         if value is None:
@@ -76,7 +76,7 @@ def _branch(n: Node, value: ConstantValue) -> int | None:
     array = value.array()
     if array is None:
         return None
-    if n.op in _IF:
+    if n.op in IF_TYPES:
         truth = bool(array.reshape(-1)[0]) if array.ndim == 0 else 0 not in array.shape
         return 0 if truth else 1
     if value.dtype != "int32" or array.size == 0:
@@ -100,5 +100,5 @@ def _keep_branch(w: Work, n: Node, scope: int) -> None:
         inner = w.node(i)
         if inner.op == "Data" and isinstance(inner.attrs.get(PARENT_INDEX), int):
             w.e.update_attrs(i, {PARENT_INDEX: inner.attrs[PARENT_INDEX] - 1})
-    w.e.change(n.id, op=CALL)
+    w.e.change(n.id, op=CALL, source_op=n.source_op or n.op)
     w.changed = True

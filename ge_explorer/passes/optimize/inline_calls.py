@@ -10,7 +10,7 @@ from ge_explorer.graph.builder import PARENT_INDEX
 from ge_explorer.graph.model import DATA_LIKE, Node
 from ge_explorer.ids import Ref
 from ge_explorer.passes.optimize.base import GraphPass
-from ge_explorer.passes.optimize.cond_remove import CALL
+from ge_explorer.passes.optimize.cond_remove import CALL, CASE_TYPES, IF_TYPES
 from ge_explorer.passes.optimize.work import Work
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Rule
@@ -49,7 +49,7 @@ class InlineCalls(GraphPass):
             if (
                 w.e.has(i)
                 and w.node(i).op == CALL
-                and w.node(i).source_op in ("If", "Case")
+                and w.node(i).source_op in IF_TYPES | CASE_TYPES
                 and len(w.node(i).subgraphs) == 1
             ):
                 todo = self._open(w, w.node(i)) + todo

@@ -52,6 +52,8 @@ class TransOpDirect(GraphPass):
         """Shorten in one graph."""
         made: dict[_Key, int] = {}
         for i in w.e.members(scope):
+            if not w.e.has(i):
+                continue
             n = w.node(i)
             if n.op in TRANS or n.subgraphs or not any(w.node(e.dst).op in _MEMBERS for e in w.readers(n)):
                 continue
@@ -61,9 +63,9 @@ class TransOpDirect(GraphPass):
                         self._shorten(w, t, path, end, made)
 
     def _shorten(self, w: Work, start: int, path: list[int], end: Edge, made: dict[_Key, int]) -> None:
-        first, last = w.e.tensor(start), w.outputs(w.node(path[-1]))[0]
-        if not all(w.e.has(i) for i in path) or not _sound(w, first, path):
+        if not all(w.e.has(i) for i in path) or not _sound(w, w.e.tensor(start), path):
             return
+        first, last = w.e.tensor(start), w.outputs(w.node(path[-1]))[0]
         same = first.dtype == last.dtype and layout(first) == layout(last) and first.shape == last.shape
         transfer, cast = layout(first) != layout(last), first.dtype != last.dtype
         if same and layout(first) in _FORMATS:
