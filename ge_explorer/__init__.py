@@ -23,6 +23,7 @@ _LAZY = {
     "Session": "ge_explorer.session:Session",
     "Trace": "ge_explorer.trace.trace:Trace",
     "agreement": "ge_explorer.api:agreement",
+    "anonymous": "ge_explorer.exports.anonymous:anonymous",
     "check": "ge_explorer.api:check",
     "compare": "ge_explorer.api:compare",
     "compile": "ge_explorer.api:compile",
@@ -38,7 +39,10 @@ _LAZY = {
     "predict": "ge_explorer.views.prediction:predict",
     "simulate": "ge_explorer.api:simulate",
     "snapshot_of": "ge_explorer.trace.recorded:snapshot_of",
+    "to_ge_text": "ge_explorer.exports.ge_text:to_ge_text",
     "to_json": "ge_explorer.loaders.own_json:to_json",
+    "to_networkx": "ge_explorer.graph.networkx_export:to_networkx",
+    "to_onnx": "ge_explorer.exports.onnx_export:to_onnx",
     "trace_of": "ge_explorer.trace.recorded:trace_of",
 }
 
@@ -51,6 +55,7 @@ __all__ = [
     "Trace",
     "__version__",
     "agreement",
+    "anonymous",
     "check",
     "compare",
     "compile",
@@ -66,15 +71,22 @@ __all__ = [
     "predict",
     "simulate",
     "snapshot_of",
+    "to_ge_text",
     "to_json",
+    "to_networkx",
+    "to_onnx",
     "trace_of",
 ]
 
 if TYPE_CHECKING:
     from ge_explorer import examples
     from ge_explorer.api import agreement, check, compare, compile, diff, diff_files, export, open_session, simulate
+    from ge_explorer.exports.anonymous import anonymous
+    from ge_explorer.exports.ge_text import to_ge_text
+    from ge_explorer.exports.onnx_export import to_onnx
     from ge_explorer.graph.builder import GraphBuilder
     from ge_explorer.graph.model import Graph
+    from ge_explorer.graph.networkx_export import to_networkx
     from ge_explorer.loaders import load
     from ge_explorer.loaders.own_json import from_json, to_json
     from ge_explorer.plan.builtin import plans

@@ -75,6 +75,7 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("skipped-engine", _P + "streams.skipped_engine:SkippedEngine"),
     ("optimize-ineffective", _P + "streams.optimize_ineffective:OptimizeIneffective"),
     ("mini-dag", _P + "streams.mini_dag:MiniDag"),
+    ("max-concurrency", _P + "streams.max_concurrency:MaxConcurrency"),
     ("refresh-streams", _P + "streams.refresh_streams:RefreshStreams"),
     ("attach-streams", _P + "streams.attach_streams:AttachStreams"),
     # memory: GE plans it on logical streams, before any event exists

@@ -1,1 +1,1 @@
-"""Graphs written in other people's formats, to be run or opened elsewhere."""
+"""A graph or a compiled state as files of other tools: ONNX, GE's dump text. One file per format."""

@@ -150,7 +150,15 @@ PLANNERS: Registry[Callable[..., MemoryPlan]] = Registry(
         "hb": "ge_explorer.memory.planner:plan_hb",
         "none": "ge_explorer.memory.planner:plan_none",
         "search": "ge_explorer.memory.search:plan_search",
+        "arena": "ge_explorer.memory.teaching.arena:plan_arena",
+        "interval": "ge_explorer.memory.teaching.intervals:plan_interval",
+        "colouring": "ge_explorer.memory.teaching.colouring:plan_colouring",
+        "size-slots": "ge_explorer.memory.teaching.size_slots:plan_size_slots",
+        "first-fit": "ge_explorer.memory.teaching.fits:plan_first_fit",
+        "best-fit": "ge_explorer.memory.teaching.fits:plan_best_fit",
+        "pools": "ge_explorer.memory.teaching.pools:plan_pools",
+        "partition": "ge_explorer.memory.teaching.partition:plan_partition",
     },
     group="ge_explorer.memory_planners",
 )
-"""Planner name -> function (problem, bound) -> plan."""
+"""Planner name -> function (problem, bound) -> plan. Origins and limits: teaching/catalogue.py."""

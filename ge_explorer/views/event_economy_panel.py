@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from ge_explorer.passes.sync.minimum import needed_pairs
+from ge_explorer.passes.sync.economy import event_economy
 from ge_explorer.provenance import Origin
 from ge_explorer.text import Text
 from ge_explorer.trace.state import Event, Snapshot
@@ -104,19 +104,9 @@ def _least(s: Snapshot, minimum: int) -> bool:
 
 
 def spare_events(s: Snapshot) -> frozenset[int]:
-    """Uids of kept events that others imply: GE's local rules do not see it. Empty before streams are numbered."""
-    if s.sync is None or s.streams is None or s.sequence is None:
-        return frozenset()
-    needed = set(needed_pairs(s))
-    first: dict[tuple[int, int], int] = {}
-    out = []
-    for e in s.sync.events:
-        pair = (e.send, e.recv)
-        if not e.on_main:
-            continue
-        if pair not in needed or first.setdefault(pair, e.uid) != e.uid:
-            out.append(e.uid)
-    return frozenset(out)
+    """Uids of kept events that others imply: GE's local rules do not see it. Empty before streams and events exist."""
+    found = event_economy(s)
+    return frozenset(found.redundant_uids) if found is not None else frozenset()
 
 
 def chain_rows(s: Snapshot) -> tuple[Event, ...]:

@@ -19,7 +19,7 @@ from ge_explorer.views.marks import NO_MARK, Mark, node_name, number, stream_mar
 from ge_explorer.views.palette import StreamIdentity
 from ge_explorer.views.rule_text import cause_text, rule_of
 from ge_explorer.views.stream_budget import logical_of
-from ge_explorer.views.table import Column, Figure, Part, Row, Table, TablePicture, cut, thing, words
+from ge_explorer.views.table import Column, Figure, Part, Row, Table, TablePicture, thing, words
 from ge_explorer.views.wording import MINUS, source_file
 
 LIMIT = 200
@@ -75,17 +75,19 @@ def build(
         figures.append(Figure(Text(number(sync.notify_num)), Text("of them notifies", "其中 notify"), Origin.GE_RULE))
     marks = stream_marks(s, identities, [x for e in sync.events for x in (e.send_stream, e.recv_stream)])
     waits = _waits(timeline)
-    rows = [_row(s, e, marks, waits, e.uid in spare) for e in sync.events]
-    for e in more:
+    rows = [_row(s, e, marks, waits, e.uid in spare) for e in sync.events[:limit]]
+    for e in more[: limit - len(rows)]:
         logical = replace(e, send_stream=logical_of(s, e.send_stream), recv_stream=logical_of(s, e.recv_stream))
         rows.append(_row(s, logical, marks, {(-1, -1): 0}))
-    gone = [_gone(s, r.event, rule_of(trace, r.step, r.rule), r.step, r.by, marks) for r in sync.removed]
+    alive = {x.uid: x.id for x in sync.events}
+    room = max(0, limit - len(rows))
+    rows += [_gone(s, r.event, rule_of(trace, r.step, r.rule), r.step, r.by, marks, alive) for r in sync.removed[:room]]
     columns = (
         Column(Text("#"), nowrap=True), Column(Text("record", "记录"), nowrap=True), Column(Text("wait", "等待"), nowrap=True),
         Column(Text("why", "原因")), Column(Text("wait time", "等待时长"), "right", True),
     )  # fmt: skip
-    shown, left = cut(rows + gone, limit)
-    table = Table(Text("Events", "事件"), columns, shown, left, Text("No event is needed.", "不需要事件。"))
+    left = kept + len(more) + removed - len(rows)
+    table = Table(Text("Events", "事件"), columns, tuple(rows), left, Text("No event is needed.", "不需要事件。"))
     en = f"{kept + removed} event{'s' * (kept + removed != 1)} inserted, {removed} removed by rules, {kept} kept."
     zh = f"插入 {kept + removed} 个事件，规则删除 {removed} 个，保留 {kept} 个。"
     return TablePicture(
@@ -124,9 +126,16 @@ def _row(
     )  # fmt: skip
 
 
-def _gone(s: Snapshot, e: Event, rule: Rule, step: str, by: tuple[int, ...], marks: Mapping[int, Mark]) -> Row:
+def _gone(
+    s: Snapshot,
+    e: Event,
+    rule: Rule,
+    step: str,
+    by: tuple[int, ...],
+    marks: Mapping[int, Mark],
+    alive: Mapping[int, int],
+) -> Row:
     why = [Part(rule.text)]
-    alive = {x.uid: x.id for x in s.sync.events} if s.sync else {}
     kept = [str(alive[u]) for u in by if u in alive]
     if kept:
         why.append(words(f"covered by event {', '.join(kept)}", f"由事件 {'、'.join(kept)} 覆盖", new_line=True))

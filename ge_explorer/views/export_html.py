@@ -19,11 +19,12 @@ from ge_explorer.text import LANGUAGES, Text
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views import (
     diff_view,
+    event_economy_panel,
     events,
     issues_view,
     memory_map,
     mermaid,
-    streams,
+    runtime_page,
     svg_memory,
     svg_timeline,
     timeline,
@@ -35,6 +36,7 @@ from ge_explorer.views.memory_table import shares_html
 from ge_explorer.views.palette import Identities, StreamIdentity
 from ge_explorer.views.sentence import MEASURED, SIMULATED, sentence
 from ge_explorer.views.session_like import SessionLike
+from ge_explorer.views.streams_page import StreamsPage
 from ge_explorer.views.strip import badge
 from ge_explorer.views.svg_text import dark_css
 from ge_explorer.views.table_html import mark_html, picture_html, text
@@ -108,7 +110,7 @@ def data(session: SessionLike) -> dict[str, Any]:
         "why": _trails(trace),
         "trails_left_out": max(0, len(trace.final.graph) - MAX_TRAILS),
         "pictures": {lang: _pictures(session, clock, final, lang) for lang in LANGUAGES},
-        "tables": {lang: _tables(session, clock, lang) for lang in LANGUAGES},
+        **_shared({lang: _tables(session, clock, lang) for lang in LANGUAGES}),
         "mermaid": mermaid.build(trace.final, final).text,
     }
 
@@ -181,21 +183,38 @@ def _pictures(
 
 
 def _tables(session: SessionLike, clock: Timeline | None, lang: str) -> dict[str, list[str]]:
-    """HTML per state (index 0: before the first step); equal neighbours share one string."""
+    """HTML per state (index 0: before the first step)."""
     trace, ids = session.trace, session.identities
-    out: dict[str, list[str]] = {"events": [], "streams": [], "diff": [], "issues": []}
+    out: dict[str, list[str]] = {"events": [], "streams": [], "diff": [], "issues": [], "runtime": []}
+    chip = chip_named(session.chip)
+    streams_html: dict[tuple[object, ...], str] = {}
     for k in range(-1, len(trace)):
         s, now = trace.snapshot(k), _at(ids, k)
         timed = clock if s.sync is trace.final.sync else None
-        out["events"].append(
-            picture_html(events.build(s, now, trace=trace, timeline=timed, minimum=session.minimum_events(s)), lang)
+        least = session.minimum_events(s)
+        table = picture_html(events.build(s, now, trace=trace, timeline=timed, minimum=least), lang)
+        balance = (
+            picture_html(event_economy_panel.build(s, trace=trace, minimum=least), lang) if s.sync is not None else ""
         )
+        out["events"].append(table + balance)
         timed = clock if s.streams is trace.final.streams else None
-        out["streams"].append(
-            picture_html(streams.build(s, now, timeline=timed, stream_limit=chip_named(session.chip).streams), lang)
-        )
+        facets = (id(s.graph), id(s.streams), id(s.sync), id(s.tasks), id(s.physical), id(timed), tuple(now.items()))
+        if facets not in streams_html:
+            streams_html[facets] = StreamsPage(s, now, chip, timed).all_html(lang)
+        out["streams"].append(streams_html[facets])
         before = max(-1, k - 1)
         out["diff"].append(picture_html(diff_view.build(trace, before, k, _at(ids, before), now, limit=60), lang))
     found = issues_view.build(trace.final, session.issues, _at(ids, len(trace) - 1))
     out["issues"] = [picture_html(found, lang)]
+    out["runtime"] = [runtime_page.still(trace, _at(ids, len(trace) - 1), session.chip, lang)]
     return out
+
+
+def _shared(tables: Mapping[str, Mapping[str, list[str]]]) -> dict[str, Any]:
+    """``texts``: every different string once; ``tables``: the same shape as given, with places in ``texts``."""
+    texts: dict[str, int] = {}
+    placed = {
+        lang: {name: [texts.setdefault(x, len(texts)) for x in states] for name, states in named.items()}
+        for lang, named in tables.items()
+    }
+    return {"texts": list(texts), "tables": placed}

@@ -129,13 +129,13 @@ def _pair(name: str, a: Lives, i: int | None, b: Lives, j: int | None) -> Pair:
     return Pair(name, change, mark, size_a, size_b, at_a, at_b, ref)
 
 
-def table(d: PlanDiff) -> TablePicture:
-    """Figures, who is new, freed and common at the peaks, then what moved."""
+def table(d: PlanDiff, origins: tuple[Origin, Origin] = (Origin.MODEL, Origin.MODEL)) -> TablePicture:
+    """Figures, who is new, freed and common at the peaks, then what moved. ``origins``: of A's and B's sizes."""
     kinds = {"new": Text("new at the peak", "峰值处新增"), "freed": Text("gone from the peak", "峰值处减少"),
              "common": Text("at both peaks", "两个峰值共有")}  # fmt: skip
     figures = (
-        Figure(Text(size(d.peak_a)), _side("A", d.title_a), Origin.MODEL),
-        Figure(Text(size(d.peak_b)), _side("B", d.title_b), Origin.MODEL, "→"),
+        Figure(Text(size(d.peak_a)), _side("A", d.title_a), origins[0]),
+        Figure(Text(size(d.peak_b)), _side("B", d.title_b), origins[1], "→"),
         Figure(Text(size(d.peak_b - d.peak_a, signed=True)), Text("B against A", "B 相对 A"), Origin.MODEL, "="),
         *(Figure(Text(size(p.nbytes)), kinds[p.kind], Origin.MODEL) for p in d.at_peak),
     )

@@ -17,7 +17,7 @@ from ge_explorer.views.memory_filter import MemoryFilter
 from ge_explorer.views.memory_life import Axis, Ints, Lives
 from ge_explorer.views.memory_raster import Codes, code, paint
 
-EXACT = 60
+EXACT = 160
 """Lines up to which every bar is a shape of its own; more become a raster."""
 RASTER = (400, 900)
 """Most lines and columns of the raster."""
@@ -55,7 +55,7 @@ class Heatmap:
     """``rows`` from top to bottom, or ``raster`` (row 0 is the lowest line) for ``ids`` when there are too many.
 
     ``awaited``: the stream for which the waiting is shown; None: each buffer's own. ``waste``: bytes × axis units spent waiting,
-    as a part of all taken (0…1).
+    as a part of all taken (0…1); for "each its own" the wait ends where the plan gives the bytes to another buffer.
     """
 
     axis: Axis
@@ -87,7 +87,9 @@ def build(
                 rows.extend(_stream_rows(v, i))
     else:
         raster, per_line = _raster(v, ids, awaited)
-    ready = np.array([_ready(v, i, awaited) for i in ids.tolist()], dtype=np.int64)
+    ready = v.free[ids]
+    if awaited is not None:
+        ready = np.array([_ready(v, i, awaited) for i in ids.tolist()], dtype=np.int64)
     used = (v.last[ids] - v.begin[ids]) * v.size[ids]
     idle = np.maximum(ready - v.last[ids], 0) * v.size[ids]
     total = int(used.sum() + idle.sum())

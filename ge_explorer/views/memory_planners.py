@@ -79,6 +79,7 @@ def compare(book: PlanBook, *, everything: bool = False) -> Comparison:
         if case.ge is not None and len(case.ge.candidates) > 1:
             for k, c in enumerate(case.ge.candidates):
                 add(Text(c.name), c.size, case.origin, candidate=True, chosen=k == case.ge.chosen)
+    add(_BOUND.format(name=m.bound_name), m.lower_bound or None, Origin.MODEL)
     price = _price(book) if book.streams > 1 else ()
     waiting = tuple(k for k in SHOWN if k not in wanted)
     return Comparison(
@@ -99,7 +100,9 @@ def _price(book: PlanBook) -> tuple[PriceRow, ...]:
 
 
 def _alt(book: PlanBook, rows: list[PlannerRow], price: tuple[PriceRow, ...]) -> Text:
-    best = min((r for r in rows if r.nbytes is not None and not r.candidate), key=lambda r: r.nbytes or 0, default=None)
+    best = min(
+        (r for r in rows[:-1] if r.nbytes is not None and not r.candidate), key=lambda r: r.nbytes or 0, default=None
+    )
     en = zh = ""
     if best is not None and best.nbytes is not None:
         gap = "" if not best.gap else f", {best.gap:.2%} above the bound"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ge_explorer.views.memory_life import Ints
+from ge_explorer.views.theme import Theme, mix
 
 PLAIN = 1
 USE = 3
@@ -55,3 +56,30 @@ def paint(
     ):  # fmt: skip
         out[c:d, a:b] = value
     return out
+
+
+def pixels(codes: Codes, theme: Theme, tall: int = 1) -> NDArray[np.uint32]:
+    """Colours of a raster as 0xAABBGGRR, each row ``tall`` pixels high; waiting is striped, so that it differs without colour.
+
+    In use takes the bar's fill darkened towards the stream's colour: lines of one or two pixels have no edge to carry it.
+    """
+    big = np.repeat(codes, tall, axis=0)
+    stripe = (np.arange(big.shape[0])[:, None] + np.arange(big.shape[1])) % 6 < 2
+    out = np.zeros(big.shape, dtype=np.uint32)
+    for value in np.unique(codes).tolist():
+        found = meaning(value)
+        if found is None:
+            continue
+        index, waiting = found
+        here = big == value
+        if waiting:
+            out[here] = _abgr(theme.node(index))
+            out[here & stripe] = _abgr(mix(theme.stream(index), theme.bg, 70))
+        else:
+            out[here] = _abgr(mix(theme.stream(index), theme.bg, 62))
+    return out
+
+
+def _abgr(colour: str) -> int:
+    r, g, b = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return 0xFF000000 | b << 16 | g << 8 | r

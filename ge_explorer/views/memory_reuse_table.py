@@ -96,8 +96,8 @@ def _neighbours(v: Lives, r: BufferReport) -> Table:
 def _decisions(ge: tuple[tuple[int, Decision], ...]) -> Table:
     rows = []
     for k, d in ge[:LISTED]:
-        refused = f", {len(d.refused)} of {d.offers} offers refused" if d.refused else ""
-        refused_zh = f"，{d.offers} 个候选中拒绝 {len(d.refused)} 个" if d.refused else ""
+        refused = f", {d.offers} offers refused" if d.offers else ""
+        refused_zh = f"，拒绝了 {d.offers} 个候选" if d.offers else ""
         why = WHY.get(d.why, Text(d.why))
         rows.append(Row((
             (words(number(k + 1)),), (Part(ACTIONS.get(d.action, Text(d.action))),),

@@ -11,6 +11,9 @@ from ge_explorer.views.table import Column, Figure, Part, Row, Table, TablePictu
 
 NAMES = 4
 """Buffers named on a block; the rest is a count."""
+_LEVEL = Text("step, level {n}", "步，第 {n} 层")
+_SIZE = Column(Text("final size", "最终大小"), "right", True)
+_CHOSEN = Text("chosen", "选中")
 
 
 def picture(g: GeStep, marks: dict[int, Mark]) -> TablePicture:
@@ -21,7 +24,7 @@ def picture(g: GeStep, marks: dict[int, Mark]) -> TablePicture:
     figures = (
         Figure(
             Text(f"{g.index + 1} / {number(g.total)}"),
-            Text("step, level {n}", "步，第 {n} 层").format(n=g.level),
+            _LEVEL.format(n=g.level),
             Origin.GE_RULE,
         ),
         Figure(Text(g.subject), what),
@@ -51,16 +54,14 @@ def _block(b: BlockLine, marks: dict[int, Mark]) -> tuple[Part, ...]:
 
 def _blocks(g: GeStep, marks: dict[int, Mark]) -> Table:
     rows = []
-    roles = (
-        (Text("chosen", "选中"), g.block),
-        (Text("larger one", "较大的块") if g.action == "nest" else Text("new part", "新部分"), g.other),
-    )
+    second = Text("larger one", "较大的块") if g.action == "nest" else Text("new part", "新部分")
+    roles = ((_CHOSEN, g.block), (second, g.other))
     for word, b in roles:
         if b is not None:
-            subject = thing(g.subject, node(g.node)) if word.en == "chosen" else words("")
+            subject = thing(g.subject, node(g.node)) if word is _CHOSEN else words("")
             rows.append(Row(((Part(word), subject), _block(b, marks), (words(size(b.size)),), (_names(b.members),))))
     columns = (
-        Column(Text("step", "步骤")), Column(Text("block", "块"), "left", True), Column(Text("final size", "最终大小"), "right", True),
+        Column(Text("step", "步骤")), Column(Text("block", "块"), "left", True), _SIZE,
         Column(Text("buffers on it", "其上的缓冲区")),
     )  # fmt: skip
     return Table(Text("blocks", "块"), columns, tuple(rows))
@@ -72,7 +73,7 @@ def _pool(g: GeStep, marks: dict[int, Mark]) -> Table:
         fate = words("chosen", "选中", tone="strong") if b.chosen else Part(b.why, tone="muted") if b.why else words("")
         rows.append(Row((_block(b, marks), (words(size(b.size)),), (fate,), (_names(b.members),))))
     columns = (
-        Column(Text("pool before, latest release first", "之前的池（后释放者在前）")), Column(Text("final size", "最终大小"), "right", True),
+        Column(Text("pool before, latest release first", "之前的池（后释放者在前）")), _SIZE,
         Column(Text("offer", "候选结果")), Column(Text("buffers on it", "其上的缓冲区")),
     )  # fmt: skip
     empty = Text("The pool of this stream is empty before this step.", "此步之前本流的池为空。")

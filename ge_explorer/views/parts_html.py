@@ -31,7 +31,7 @@ def _gauge(g: Gauge, lang: str) -> str:
     who = f"{mark_html(g.mark)}{text(g.biggest, lang)}" if g.biggest is not None else ""
     ref = f' data-ref="{g.ref}"' if g.ref is not None else ""
     said = f"{g.title.get(lang)}: {number(g.used)}{kept} / {limit} {over}".strip()
-    lines = f'<div class="gxp-gw"{ref}>{who or "&nbsp;"}</div>'
+    lines = f'<div class="gxp-gw"{ref}>{who}</div>' if who else ""
     if over:
         lines = f'<div class="gxp-error">{escape(over)}</div>{lines}'
     note = f'<div class="gxp-gn">{text(g.note, lang)}</div>' if g.note is not None else ""
@@ -93,9 +93,10 @@ def _bar(b: PartBar, lane: Lane, origin: Origin, lang: str, chosen: set[Ref]) ->
     over = f' <span class="gxp-error">{text(Text("over", "超限"), lang)}</span>' if p.over else ""
     huge = f" {text(Text('huge', '超长流'), lang)}" if p.huge else ""
     return (
-        f'{chain}<div class="gxp-pp{tone}{on}" data-ref="{b.ref}" tabindex="0" role="button" title="{escape(ends, quote=True)}">'
+        f'<div class="gxp-pw">{chain}<div class="gxp-pp{tone}{on}" data-ref="{b.ref}" tabindex="0" role="button" '
+        f'title="{escape(ends, quote=True)}">'
         f'<div class="gxp-pb"><i style="width:{fill:.2f}%"></i><u style="width:{kept:.2f}%"></u></div>'
         f"<div><b>{text(name, lang)}</b> <span>{text(sizes, lang)}{huge}</span></div>"
         f"<div>{number(p.tasks)}{origin_html(origin, lang)}<span>{of} {text(Text('tasks', '任务'), lang)}</span>{over}</div>"
-        f'<div class="gxp-pe">{escape(ends)}</div></div>'
+        f'<div class="gxp-pe">{escape(ends)}</div></div></div>'
     )

@@ -10,9 +10,11 @@ from ge_explorer.device.chips import chip_named
 from ge_explorer.runtime import DeviceSession, DynamicModel, StaticModel
 from ge_explorer.text import Text
 from ge_explorer.trace.state import Snapshot
+from ge_explorer.trace.trace import Trace
 from ge_explorer.views import runtime_table
 from ge_explorer.views.loadable import model_of
-from ge_explorer.views.marks import Mark
+from ge_explorer.views.marks import Mark, stream_marks
+from ge_explorer.views.palette import StreamIdentity
 from ge_explorer.views.switcher import button_html, select_html
 from ge_explorer.views.table import TablePicture
 from ge_explorer.views.table_html import figures_html, table_html, text
@@ -104,6 +106,20 @@ def html(device: DeviceSession, marks: Mapping[int, Mark], same: bool, lang: str
         "设备流编号为假设：取最小空闲编号。占用数量按 GE 与运行时规则。",
     )
     return figures_html(p.figures, lang) + trail + tables + f'<p class="gxp-note">{text(note, lang)}</p>'
+
+
+NOTHING = Text(
+    "A step failed or no stream is assigned: there is no model to load.", "有步骤失败或尚未分配流，没有可加载的模型。"
+)
+
+
+def still(trace: Trace, identities: Mapping[int, StreamIdentity], chip: str, lang: str = "en") -> str:
+    """The page for a reader without a kernel: the final state loaded twice."""
+    s = trace.final
+    if trace.failed is not None or s.streams is None:
+        return f'<p class="gxp-note">{text(NOTHING, lang)}</p>'
+    device = replay(DeviceHistory(), s, s, chip)
+    return html(device, stream_marks(s, identities), True, lang)
 
 
 def _operation(title: Text, ok: bool, status: str, lang: str) -> str:

@@ -54,10 +54,15 @@ def build(
     span = max(1, timeline.makespan_ns) if timeline is not None else 1
     rows = []
     for m in by_letter(marks.values()):
-        about = ", ".join(
-            x for x in (plain(m.engine or _engine(s, m.stream), 40) if m.engine or s.placement else "",
-                        f"label {plain(m.label, 40)}" if m.label else "") if x
-        )  # fmt: skip
+        engine = m.engine or _engine(s, m.stream)
+        about = tuple(
+            words(en, zh, tone="muted", new_line=True)
+            for text, en, zh in (
+                (engine, plain(engine, 40), ""),
+                (m.label, f"label {plain(m.label, 40)}", f"标签 {plain(m.label, 40)}"),
+            )
+            if text
+        )
         busy = "–"
         if timeline is not None:
             b = timeline.busy_ns(m.stream)
@@ -65,18 +70,22 @@ def build(
         own = f"{nodes[m.stream]}" + (f" + {attached[m.stream]}" if attached[m.stream] else "")
         sync = syncs[m.stream]
         who = activators.get(m.stream, [])
-        first = m.stream not in (s.sync.activated if s.sync else frozenset()) and not who
+        first = m.stream not in (s.sync.activated if s.sync else frozenset())
+        start: tuple[Part, ...] = (words("runs from the start", "一开始就运行", tone="muted"),) if first else ()
+        if first and who:  # a loop starts again what runs already
+            start = (*start, words("and again by", "并再次由", tone="muted"))
+        starters = (*start, *(thing(node_name(s, i, 40), node_ref(i)) for i in who[:3]))
         rows.append(
             Row(
                 (
                     (Part(m.role, mark=m, tone="strong"),
-                     *((words(about, about.replace("label ", "标签 "), tone="muted", new_line=True),) if about else ()),),
+                     *about),
                     (Part(Text(str(m.stream)), origin=Origin.GE_RULE),),
-                    (words(own), *((words(f"+ {sync} sync", f"+ {sync} 同步", tone="muted"),) if sync else ())),
+                    (Part(Text(own), origin=Origin.GE_RULE),
+                     *((words(f"+ {sync} sync", f"+ {sync} 同步", tone="muted", new_line=True),) if sync else ())),
                     *_loaded(loads, m.stream),
                     (Part(Text(busy), origin=_origin(timeline)),) if timeline else (words("–", tone="muted"),),
-                    tuple(thing(node_name(s, i, 40), node_ref(i)) for i in who[:3])
-                    or (words("runs from the start", "一开始就运行", tone="muted") if first else words("–", tone="muted"),),
+                    starters or (words("–", tone="muted"),),
                 ),
                 stream_ref(m.stream),
                 (stream_ref(m.stream), *_part_refs(loads, m.stream)),
@@ -123,14 +132,18 @@ def _loaded(loads: StreamLoads | None, stream: int) -> tuple[tuple[Part, ...], t
     if loads is None or not parts:
         return (words("–", tone="muted"),), (words("–", tone="muted"),)
     total = Part(Text(number(sum(p.tasks for p in parts))), origin=loads.origin)
-    several = (words(f"in {len(parts)} parts", f"{len(parts)} 个部分", tone="muted"),) if len(parts) > 1 else ()
+    several = (
+        (words(f"in {len(parts)} parts", f"{len(parts)} 个部分", tone="muted", new_line=True),)
+        if len(parts) > 1
+        else ()
+    )
     full = max(parts, key=lambda p: p.tasks)
     used = Part(Text(number(full.tasks)), Ref("part", full.physical) if loads.split else None, origin=loads.origin,
                 tone="error" if full.over else "")  # fmt: skip
     limit = (
-        words(f"+ {RESERVE} / {number(full.limit)}", tone="muted")
+        words(f"+ {RESERVE} / {number(full.limit)}", tone="muted", new_line=True)
         if full.limit
-        else words("no limit", "无上限", tone="muted")
+        else words("no limit", "无上限", tone="muted", new_line=True)
     )
     return (total, *several), (used, limit)
 

@@ -40,6 +40,13 @@ class StreamsPage:
             view
         ](lang, selected)
 
+    def all_html(self, lang: str = "en") -> str:
+        """All views one below the other with headings, for the page without a kernel."""
+        parts = [self.html("table", lang)]
+        for view in ("parts", "activation", "summary"):
+            parts.append(f"<h3>{text(VIEWS[view], lang)}</h3>{self.html(view, lang)}")
+        return "".join(parts)
+
     def table(self) -> TablePicture:
         """Model of the table."""
         if "table" not in self._models:

@@ -8,6 +8,7 @@ from ge_explorer.errors import GxError, PassFailed
 from ge_explorer.text import Text
 from ge_explorer.trace.diff import Diff, diff_snapshots
 from ge_explorer.trace.passes import CHAPTERS
+from ge_explorer.trace.state import PhysicalStreams
 from ge_explorer.trace.trace import Step, Trace
 from ge_explorer.views.palette import Identities
 from ge_explorer.views.wording import both, count, signed, size
@@ -135,9 +136,28 @@ def _facets(step: Step) -> list[Text]:
         return [Text("marks", "标记")]
     if "clusters" in step.changed:
         return [Text("clusters", "簇更新")]
+    if "tasks" in step.changed and b.tasks is not None:
+        n = sum(g.count for groups in b.tasks.of.values() for g in groups)
+        return [_n(count(n), n, "task", "任务")]
     if "physical" in step.changed and b.physical is not None:
-        return [_n(count(len(b.physical.logic_of)), len(b.physical.logic_of), "stream", "流")]
+        return [_physical(a.physical, b.physical)]
     return []
+
+
+def _physical(a: PhysicalStreams | None, b: PhysicalStreams) -> Text:
+    """What a physical step did: streams made, nodes put on another one, or only activation lists."""
+    if a is None:
+        return _n(count(b.count), b.count, "stream", "流")
+    if a.count != b.count:
+        return _n(signed(b.count - a.count), abs(b.count - a.count), "stream", "流")
+    shared = min(a.node.size, b.node.size)
+    n = int((a.node[:shared] != b.node[:shared]).sum()) + b.node.size - shared
+    if n:
+        return Text(f"{count(n)} placed", f"{count(n)} 个已定")
+    lists = {i: x for i, x in a.sync.active_streams.items() if x} != {
+        i: x for i, x in b.sync.active_streams.items() if x
+    }
+    return Text("lists", "激活表") if lists else Text("checked", "已检查")
 
 
 def _moved(d: Diff, step: Step, identities: Identities | None) -> Text:

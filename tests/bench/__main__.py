@@ -142,8 +142,30 @@ def memory() -> list[Row]:
     return [Row(*f) for f in figures()]
 
 
+def events() -> list[Row]:
+    """Row 5: events beside the provable minimum."""
+    from tests.bench.orders import events as figures
+
+    return [Row(*f) for f in figures()]
+
+
+def concurrency() -> list[Row]:
+    """Row 6: streams beside the width, waits beside their minimum."""
+    from tests.bench.orders import concurrency as figures
+
+    return [Row(*f) for f in figures()]
+
+
+def reduction() -> list[Row]:
+    """Row 9: transitive reduction against networkx and rustworkx."""
+    from tests.bench.orders import reduction as figures
+
+    return [Row(*f) for f in figures()]
+
+
 ROWS: dict[str, Callable[[], list[Row]]] = {
     "import": import_time, "pipeline": pipeline, "layout": layout, "memory": memory,
+    "events": events, "concurrency": concurrency, "reduction": reduction,
 }  # fmt: skip
 
 
@@ -159,7 +181,7 @@ def main() -> int:
     else:
         for r in rows:
             theirs = "-" if r.theirs is None else f"{r.theirs:.3f}"
-            ratio = "-" if r.ratio is None else f"{r.ratio:.2f} x"
+            ratio = "-" if r.ratio is None else f"{r.ratio:.3g} x"
             print(f"{r.name:<48} {r.ours:>9.3f} {r.unit:<3} theirs {theirs:>8}  ratio {ratio:>8}  reach {r.reach}")
     return 0
 

@@ -29,7 +29,7 @@ def test_builds_and_teaches(name: str) -> None:
         assert sum(e.graph.node(i).op == "NetOutput" for i in scope.nodes) == 1
     for t in e.graph.tensors:
         assert t is not None
-        assert t.nbytes is not None, f"{t.name} has no size"
+        assert t.nbytes is not None or e.graph.root.dynamic, f"{t.name} has no size"
     assert all(isinstance(v, str) for v in e.options.values())
 
 

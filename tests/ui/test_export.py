@@ -89,5 +89,6 @@ def test_export_has_words_for_what_was_decided_and_the_figures_of_the_panels() -
     html = page(moe_session())
     assert "provable minimum for the same order" in html
     assert "同样顺序下可证明的最少" in html
-    assert "芯片上限" in html
+    assert "data-gauge" in html, "budgets stand against the chip's limits"
+    assert "/ 1,984" in html
     assert '{"en":"stream","zh":"流"}' in html.replace(": ", ":").replace(', "', ',"')

@@ -58,17 +58,18 @@ def test_timeline_places_become_references() -> None:
 def test_memory_places_become_references() -> None:
     panel = MemoryPanel()
     panel.update(context())
-    assert panel.hit(10.0, 1.0) == buffer(0)
-    assert panel.hit(100.0, 1.0) == buffer(0)  # held, still taken
-    assert panel.hit(164.0, 1.0) is None
+    chart = panel.chart("map")
+    assert chart.hit(10.0, 1.0) == buffer(0)
+    assert chart.hit(100.0, 1.0) == buffer(0)  # held, still taken
+    assert chart.hit(164.0, 1.0) is None
 
 
 def test_memory_before_planning_says_so_and_recovers() -> None:
     panel = MemoryPanel()
     panel.update(context(step=-1))
-    assert "not planned yet" in panel.host.head.html
+    assert "not planned yet" in panel.body.html
     panel.update(context(step=1))
-    assert len(panel.sources["rects"].data["left"]) == 9
+    assert len(panel.chart("map").sources["rects"].data["left"]) == 9
 
 
 def test_dark_theme_and_chinese_change_colours_and_words() -> None:

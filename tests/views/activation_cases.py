@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+from ge_explorer.api import open_session
 from ge_explorer.graph.builder import GraphBuilder
 from ge_explorer.graph.edit import GraphEditor
 from ge_explorer.graph.model import Graph
+from ge_explorer.session import Session
 
-SPLIT = {"gx.maxTasksPerStream": "260"}
+SPLIT = "260"
+"""Tasks a stream takes for that."""
 
 
 def activation_graph() -> Graph:
@@ -35,3 +40,15 @@ def activation_graph() -> Graph:
     e = GraphEditor(g)
     e.add_control(g.by_name["round_end"], g.by_name["again"])
     return e.freeze()
+
+
+@cache
+def switches(tasks: str = "") -> Session:
+    """Session of ``activation_graph``; ``tasks`` fit on a stream ("": the chip's number)."""
+    return open_session(activation_graph(), options={"gx.maxTasksPerStream": tasks} if tasks else {})
+
+
+@cache
+def split_moe(tasks: str = "40") -> Session:
+    """The MoE block at strength C2 on a device whose streams take 40 tasks: 2 logical, 5 physical streams."""
+    return open_session("moe_shared_expert", strength="C2", options={"gx.maxTasksPerStream": tasks})

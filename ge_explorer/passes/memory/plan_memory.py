@@ -18,10 +18,11 @@ from ge_explorer.memory.ge.bridge import plan_problem
 from ge_explorer.memory.ge.options import OPTION_KEYS
 from ge_explorer.memory.ge.view import LOCAL_ENGINE
 from ge_explorer.memory.model import MemoryPlan
-from ge_explorer.memory.planner import PLANNERS
+from ge_explorer.memory.planner import PLANNERS, plan_hb
 from ge_explorer.memory.problem import build_problem, order_before_events
 from ge_explorer.memory.reuse import takeovers
 from ge_explorer.memory.search import improve
+from ge_explorer.memory.teaching.catalogue import plans_by_lifetime
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Chapter, Fidelity, Pass, PassContext, Rule
 from ge_explorer.trace.state import MemoryState, Snapshot
@@ -46,7 +47,8 @@ class PlanMemory(Pass):
     GE source: model_builder.cc (AssignMemory before InsertSyncNodesByLogicStream), graph_utils.cc GetRefMapping,
     mem_assigner.h. The placement itself is ours; ``gx.memoryPlanner=ge`` takes GE's own block lists instead (memory/ge).
 
-    Options: ``ge.exec.disableReuseMemory`` = 1 gives every buffer its own bytes; ``gx.memoryPlanner`` = hb, search, none or ge;
+    Options: ``ge.exec.disableReuseMemory`` = 1 gives every buffer its own bytes; ``gx.memoryPlanner`` = hb, search, none, ge or one
+    of the teaching planners (memory/teaching/catalogue.py; arena and interval are blind to streams, the checks show their races);
     ``gx.memorySearchSteps`` = how long hb searches where its greedy plan lies above the bound (0: not at all); GE's
     planner also reads its own options (memory policy, I/O reuse indexes, clean policy, OP_NO_REUSE_MEM ...).
 
@@ -74,6 +76,13 @@ class PlanMemory(Pass):
                     "复用字节：使用先前缓冲区的所有任务必定在写入本缓冲区之前完成",
                 ),
                 "ours",
+            ),
+            "by-lifetime": Rule(
+                Text(
+                    "takes over bytes by lifetime alone: on several streams nothing proves that the earlier tasks are done",
+                    "仅按生命周期复用字节：多流时没有任何机制证明先前的任务已完成",
+                ),
+                "teaching planner (article)",
             ),
             "own": Rule(
                 Text("takes bytes nobody held before", "使用此前无人占用的字节"),
@@ -116,9 +125,11 @@ class PlanMemory(Pass):
             )
         else:
             plan = planner(problem, stop_at)
-        bound = bounds[0] if bounds else best_bound(problem, hb, plan)
+        blind = plans_by_lifetime(plan.planner)
+        bound = bounds[0] if bounds else best_bound(problem, hb, plan_hb(problem) if blind else plan)
         if plan.planner == "hb" and plan.peak > bound.bytes:
             plan, bound = improve(problem, plan, bound, _steps(ctx.option(SEARCH), len(problem.buffers)))
+        taken = "by-lifetime" if blind else "shares"
         for b, at, previous in zip(problem.buffers, plan.offsets, takeovers(problem, plan), strict=True):
             note = None
             if b.assumed:
@@ -126,7 +137,7 @@ class PlanMemory(Pass):
                     "the size is assumed: unknown dimensions count as 1",
                     "大小为假设值：未知维度按 1 计算",
                 )
-            rule = "no-reuse" if off else "shares" if previous else "own"
+            rule = "no-reuse" if off else taken if previous else "own"
             ctx.decide(Ref("buffer", b.id), "offset", None, at, rule, [Ref("buffer", p) for p in previous], note)
         return s.evolve(memory=MemoryState(problem, plan, bound.bytes, bound.name))
 

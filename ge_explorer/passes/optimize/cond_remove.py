@@ -67,7 +67,7 @@ class CondRemove(NodePass):
         condition = w.producer(n, 0)
         _keep_branch(w, n, n.subgraphs[index])
         evidence = [Ref("node", condition.id)] if condition is not None else []
-        w.decide(n, n.op, CALL, "constant-condition", evidence)
+        w.say(n, n.op, CALL, "constant-condition", evidence)
         if condition is not None and not w.readers(w.node(condition.id)):
             w.drop_unused_constant(condition, "unread")
 

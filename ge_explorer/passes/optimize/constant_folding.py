@@ -95,7 +95,7 @@ class ConstantFolding(NodePass):
         if n.op == "Constant":  # GE's ONNX parser makes Const of it while it reads the file
             w.e.change(n.id, op="Const")
             w.changed = True
-            w.decide(n, "Constant", "Const", "constant-node")
+            w.say(n, "Constant", "Const", "constant-node")
             return
         inputs = [t for t in n.inputs if t is not None]
         if not n.outputs or n.subgraphs or not inputs or not all(w.is_constant(t, marked=True) for t in inputs):

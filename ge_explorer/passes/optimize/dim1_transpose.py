@@ -78,8 +78,8 @@ class Dim1Transpose(NodePass):
             w.order(c, a.id)
         for c in w.e.control_targets(n.id):
             w.order(b.id, c)
-        w.decide(a, n.op, "Squeeze", "only-ones-move")
-        w.decide(b, n.op, "Unsqueeze", "only-ones-move")
+        w.say(a, n.op, "Squeeze", "only-ones-move")
+        w.say(b, n.op, "Unsqueeze", "only-ones-move")
         constant = w.producer(n, 1)
         w.delete(n, "only-ones-move")
         w.drop_unused_constant(constant, "unread")

@@ -32,7 +32,7 @@ def fold(w: Work, n: Node, values: Values, rule: str) -> None:
         name = w.unique(f"{n.name}_const" if len(n.outputs) == 1 else f"{n.name}_{k}_const")
         c = _constant(w, n, t, values[k], name)
         w.move_all(t, c.outputs[0])
-        w.decide(c, n.op, "Const", rule, [Ref("node", n.id), *refs])
+        w.say(c, n.op, "Const", rule, [Ref("node", n.id), *refs])
         made.append(c)
     _carry_control(w, n, made)
     w.delete(n, rule, [Ref("node", c.id) for c in made])

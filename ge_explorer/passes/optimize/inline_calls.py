@@ -86,7 +86,7 @@ class InlineCalls(GraphPass):
         for i in body:
             name = w.node(i).name
             w.merge_origin(i, n)
-            w.decide(w.node(i), f"{n.name}/", name, "inlined", [Ref("node", holder)])
+            w.say(w.node(i), f"{n.name}/", name, "inlined", [Ref("node", holder)])
         w.e.remove_scope(scope)
         w.delete(w.node(holder), "inlined", [Ref("node", i) for i in body[:8]])
         return body

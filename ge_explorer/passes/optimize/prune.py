@@ -67,7 +67,7 @@ class Prune(GraphPass):
                 w.keep(n, "input-kept")
         dead = [n for n in gone if n.op not in DATA_LIKE]
         for n in dead:
-            w.decide(n, n.op, "", "unreached")
+            w.say(n, n.op, "", "unreached")
         if dead:
             w.changed = True
             w.e.remove_nodes([n.id for n in dead])

@@ -71,4 +71,4 @@ class ReshapeRecovery(GraphPass):
         )  # fmt: skip
         w.e.retarget(made.outputs[0], reader.id, index)
         w.expect(reader.id, index, wanted)
-        w.decide(made, "", "Reshape", "shapes-differ", [Ref("node", tensor.producer), Ref("node", reader.id)])
+        w.say(made, "", "Reshape", "shapes-differ", [Ref("node", tensor.producer), Ref("node", reader.id)])

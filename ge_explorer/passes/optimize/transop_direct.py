@@ -76,7 +76,7 @@ class TransOpDirect(GraphPass):
             return
         w.e.retarget(tensor, end.dst, end.dst_in)
         w.changed = True
-        w.decide(w.node(end.dst), w.node(end.dst).op, w.node(end.dst).op, rule, [Ref("node", i) for i in path])
+        w.say(w.node(end.dst), w.node(end.dst).op, w.node(end.dst).op, rule, [Ref("node", i) for i in path])
         for i in reversed(path):
             if w.e.has(i) and not w.readers(w.node(i)):
                 w.bypass(w.node(i), "path-unread")
@@ -94,14 +94,14 @@ class TransOpDirect(GraphPass):
             )  # fmt: skip
             t = n.outputs[0]
             w.e.set_tensor(t, attrs={**first.attrs, "format": layout(last)})
-            w.decide(n, "", "TransData", "shorter-path")
+            w.say(n, "", "TransData", "shorter-path")
         if first.dtype != last.dtype:
             n = w.add(
                 like, w.unique("fusion_cast_op_", numbered=True), "Cast", [t], last.shape, last.dtype, origin=origin
             )  # fmt: skip
             t = n.outputs[0]
             w.e.set_tensor(t, attrs=last.attrs)
-            w.decide(n, "", "Cast", "shorter-path")
+            w.say(n, "", "Cast", "shorter-path")
         made[key] = t
         return t
 

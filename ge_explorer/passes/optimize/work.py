@@ -103,14 +103,14 @@ class Work:
         return name
 
     # ---------------------------------------------------------------- saying
-    def decide(self, n: Node, before: Any, after: Any, rule: str, evidence: Iterable[Ref] = (), note: Text | None = None,
+    def say(self, n: Node, before: Any, after: Any, rule: str, evidence: Iterable[Ref] = (), note: Text | None = None,
                *, decisive: bool = True) -> None:  # fmt: skip
         """Record what happened to a node."""
         self.ctx.decide(Ref("node", n.id), "op", before, after, rule, list(evidence), note, decisive=decisive)
 
     def keep(self, n: Node, rule: str, evidence: Iterable[Ref] = ()) -> None:
         """Record that a candidate was left alone."""
-        self.decide(n, n.op, n.op, rule, evidence, decisive=False)
+        self.say(n, n.op, n.op, rule, evidence, decisive=False)
 
     # ---------------------------------------------------------------- changing
     def move(self, edge: Edge, tensor: int) -> None:
@@ -163,7 +163,7 @@ class Work:
 
     def delete(self, n: Node, rule: str, evidence: Iterable[Ref] = (), note: Text | None = None) -> None:
         """Remove a node that nobody needs any more."""
-        self.decide(n, n.op, "", rule, evidence, note)
+        self.say(n, n.op, "", rule, evidence, note)
         self.drop(n)
 
     def drop(self, n: Node) -> None:

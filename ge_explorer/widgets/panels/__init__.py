@@ -69,11 +69,22 @@ def show_timeline(session: SessionLike | Trace, lang: str = "en") -> Any:
     return _show(TimelinePanel(), session, lang)
 
 
-def show_memory(session: SessionLike | Trace, step: int | None = None, lang: str = "en") -> Any:
-    """Memory map after ``step`` (None: the last one)."""
+def show_memory(
+    session: SessionLike | Trace, step: int | None = None, lang: str = "en", view: str = "map", **choice: Any
+) -> Any:
+    """Memory after ``step`` (None: the last one), opened on ``view``: map, lifetimes, curve, reuse, ab, planners or steps.
+
+    ``choice``: fields of ``MemoryChoice``, such as ``a="ge", b="hb"`` for A/B. OptionError for an unknown view.
+    """
+    from ge_explorer.errors import OptionError, did_you_mean
+    from ge_explorer.views.memory_page import VIEWS
     from ge_explorer.widgets.panels.memory import MemoryPanel
 
-    return _show(MemoryPanel(), session, lang, step)
+    if view not in VIEWS:
+        raise OptionError("no such memory view", got=view, todo=did_you_mean(view, list(VIEWS)))
+    panel = MemoryPanel(view=view)
+    panel.choice = panel.choice.but(**choice)
+    return _show(panel, session, lang, step)
 
 
 def show_events(session: SessionLike | Trace, step: int | None = None, lang: str = "en") -> Any:

@@ -48,13 +48,14 @@ for (let i = 0; i < left.length; i++) {
     D.x.push(a); D.y.push(ty[i]); D.text.push(more[i]); D.dx.push(13 + nw); D.fill.push(fill[i]);
   }
 }
-const G = {x: [], y: [], text: []}, S = {x: [], y: [], text: [], shape: []};
+const G = {x: [], y: [], text: []}, S = {x: [], y: [], text: [], shape: [], size: []};
 const gl = col(gaps, "left"), gr = col(gaps, "right"), gy = col(gaps, "ty"), gt = col(gaps, "text"), gs = col(gaps, "short");
 for (let i = 0; i < gl.length; i++) {
   const a = Math.max(gl[i], lo), b = Math.min(gr[i], hi), w = (b - a) * k;
   if (w > width(gt[i], font) + 14) { G.x.push(a); G.y.push(gy[i]); G.text.push(gt[i]); }
-  else if (gs[i] && w > 15) {
+  else if (gs[i] && w > 11 + 4 * gs[i].length) {
     S.x.push((a + b) / 2); S.y.push(gy[i]); S.text.push(gs[i]); S.shape.push(gs[i] === "c" ? "square" : "circle");
+    S.size.push(10 + 4 * gs[i].length);
   }
   else if (w > 46) { const t = cut(gt[i], w - 14, font); if (t) { G.x.push(a); G.y.push(gy[i]); G.text.push(t); } }
 }
@@ -126,7 +127,7 @@ class Labels:
         self.names = ColumnDataSource({**empty, "fill": []})
         self.durations = ColumnDataSource({**empty, "fill": [], "dx": []})
         self.reasons = ColumnDataSource(dict(empty))
-        self.symbols = ColumnDataSource({**empty, "shape": []})
+        self.symbols = ColumnDataSource({**empty, "shape": [], "size": []})
         common: dict[str, Any] = {"text_baseline": "middle", "text_font_size": FONT_SIZE}
         box: dict[str, Any] = {"background_fill_color": "fill", "background_fill_alpha": 0.85}
         edges = ColumnDataSource({"left": [], "right": [], "top": [], "bottom": [], "color": []})
@@ -134,7 +135,7 @@ class Labels:
         n = f.text("x", "y", "text", source=self.names, x_offset=8, text_font_style="bold", **common, **box)
         d = f.text("x", "y", "text", source=self.durations, x_offset="dx", **common, **box)
         g = f.text("x", "y", "text", source=self.reasons, x_offset=8, **common)
-        c = f.scatter("x", "y", source=self.symbols, marker="shape", size=14, line_width=1.25)
+        c = f.scatter("x", "y", source=self.symbols, marker="shape", size="size", line_width=1.25)
         s = f.text("x", "y", "text", source=self.symbols, text_align="center", y_offset=0.5, **common)
         self._texts, self._reason, self._circle = (n, d, s), g, c
         fit = CustomJS(

@@ -1,264 +1,146 @@
-"""Memory panel: lifetime × address map with the live curve, peak lines, and who holds the peak. Bokeh canvas."""
+"""Memory panel: a switch over map, lifetimes, live bytes, reuse, A/B, planners and GE's steps. Only the open view is built."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from bokeh.core.properties import value
-from bokeh.events import Tap
-from bokeh.models import ColumnDataSource, LayoutDOM, Range1d
+import ipywidgets as w
 
 from ge_explorer.ids import Ref
-from ge_explorer.provenance import Origin
 from ge_explorer.text import Text
-from ge_explorer.views import memory_map
-from ge_explorer.views.marks import number, size, us
-from ge_explorer.views.memory_map import MemoryPicture, Rect
-from ge_explorer.views.memory_table import shares_html
-from ge_explorer.views.palette import BOKEH_HATCH, hatch
-from ge_explorer.views.table_html import origin_html, text
-from ge_explorer.views.theme import Theme
-from ge_explorer.widgets.bokeh_host import BokehHost, PanelHtml
-from ge_explorer.widgets.panels.chart_style import FONT_SIZE, Labels, add_hover, add_zoom, new_figure, style
+from ge_explorer.trace.state import Snapshot
+from ge_explorer.views.memory_bar import apply, bar_html, reset_for
+from ge_explorer.views.memory_page import CHARTS, VIEWS, MemoryChoice, MemoryPage
+from ge_explorer.views.memory_plans import PlanBook, planned_state
+from ge_explorer.views.table_html import picture_html, text
+from ge_explorer.widgets.bokeh_host import PanelHtml
 from ge_explorer.widgets.panels.context import OnSelect, PanelContext
 from ge_explorer.widgets.panels.picked import picked_buffers
 from ge_explorer.widgets.panels.table_panel import clicked_ref
 
-HEIGHT = 262
-MIB = float(1 << 20)
-SIDE = 250
 NONE = Text(
     "Memory is not planned yet at this step; it is planned after the streams.",
     "此步骤还没有内存规划；内存在流分配之后规划。",
 )
-
-
-def head_html(p: MemoryPicture, lang: str) -> str:
-    """Conclusion line: price of the streams, peak, bound, what is not drawn."""
-    parts = []
-    if p.single_peak is not None:
-        more = p.peak - p.single_peak
-        label = Text("against one stream", "相对单流")
-        percent = f" ({100 * more / p.single_peak:+.1f} %)".replace("-", "−") if p.single_peak else ""
-        parts.append(f'<span><span class="gxp-muted">{text(label, lang)}</span> <b>{size(more, signed=True)}</b>{percent}'
-                     f"{origin_html(p.origin, lang)}</span>")  # fmt: skip
-    peak = text(Text("peak", "峰值"), lang)
-    parts.append(
-        f'<span><span class="gxp-muted">{peak}</span> <b>{size(p.peak)}</b>{origin_html(p.origin, lang)}</span>'
-    )
-    live = text(Text("live at most", "最多存活"), lang)
-    parts.append(f'<span><span class="gxp-muted">{live}</span> {size(p.peak_live)}</span>')
-    if p.lower_bound:
-        bound = text(Text("lower bound", "下界"), lang)
-        title = text(Text(p.bound_name), lang)
-        parts.append(f'<span title="{title}"><span class="gxp-muted">{bound}</span> {size(p.lower_bound)}'
-                     f"{origin_html(Origin.MODEL, lang)}</span>")  # fmt: skip
-    if p.left_out:
-        words = Text("the {a} largest of {b} buffers; {n} smaller ones ({s}) are left out",
-                     "只画最大的 {a} / {b} 个缓冲区；其余 {n} 个（{s}）未画").format(
-            a=number(len(p.rects)), b=number(len(p.rects) + p.left_out), n=number(p.left_out), s=size(p.left_out_bytes)
-        )  # fmt: skip
-        parts.append(f'<span class="gxp-muted">{text(words, lang)}</span>')
-    parts.append('<span class="gxp-sp"></span>')
-    axis = Text("y address, x simulated time", "纵轴地址，横轴仿真时间") if p.axis == "time" else Text(
-        "y address, x GE order", "纵轴地址，横轴 GE 次序")  # fmt: skip
-    parts.append(f'<span class="gxp-muted">{text(axis, lang)}</span>')
-    return f'<div class="gxp-head" title="{text(p.alt, lang)}">{"".join(parts)}</div>'
+KEPT = 4
+"""Planned states whose other plans are kept."""
 
 
 class MemoryPanel:
-    """``update(ctx)`` changes the data sources in place; a tap selects a buffer, so does a row of the shares."""
+    """``view`` is the open view, ``choice`` what its controls say, ``page`` the models (None before memory is planned)."""
 
     name = "memory"
 
-    def __init__(self, on_select: OnSelect | None = None) -> None:
+    def __init__(self, on_select: OnSelect | None = None, view: str = "") -> None:
         self.on_select = on_select
-        self.side = PanelHtml(name="memory-shares")
-        self.side.layout.width = f"{SIDE}px"
-        self.side.layout.flex = "none"
-        self.host = BokehHost(self.name, self._make, self.side)
-        self.widget = self.host.widget
-        self.picture: MemoryPicture | None = None
-        self.sources = {n: ColumnDataSource({}) for n in ["rects", "held", "live", "lines", "notes"]}
-        self._figure: Any = None
-        self._labels: Labels | None = None
+        self.view = view if view in VIEWS else next(iter(VIEWS))
+        self.choice = MemoryChoice()
+        self.page: MemoryPage | None = None
+        self.bar = PanelHtml(name="memory-bar")
+        self.body = PanelHtml(name="memory-table")
+        self.charts: dict[str, Any] = {}
+        self.widget = w.VBox([self.bar], layout=w.Layout(width="100%", overflow="hidden"))
+        self.widget.add_class("gx-memory-panel")
+        self._books: dict[int, tuple[Snapshot, PlanBook]] = {}
+        self._key: tuple[Any, ...] = ()
         self._ctx: PanelContext | None = None
-        self._shown: tuple[Any, ...] | None = None
-        self.host.head.observe(lambda _c: self._ctx and self.update(self._ctx), "ground")
-        self.side.observe(self._clicked, "clicked")
+        self.bar.observe(self._used, "clicked")
+        self.body.observe(self._used, "clicked")
 
-    def _make(self) -> LayoutDOM:
-        p, s = self.picture, self.sources
-        end, top = self._ranges(p)
-        f = new_figure(
-            HEIGHT,
-            x_axis="below",
-            y_range=Range1d(start=0, end=top),
-            x_range=Range1d(start=0, end=end, bounds=(0, None)),
-        )
-        f.min_border_top, f.min_border_left, f.min_border_bottom = 6, 44, 20
-        f.yaxis.axis_label = "MiB"
-        held = f.quad("left", "right", "top", "bottom", source=s["held"], fill_color=None, line_color="line", line_dash=[3, 2],
-                      hatch_pattern="/", hatch_color="hatch_color", hatch_scale=7, hatch_weight=1)  # fmt: skip
-        rects = f.quad("left", "right", "top", "bottom", source=s["rects"], fill_color="fill", line_color="line",
-                       line_width="line_width", hatch_pattern="hatch", hatch_color="hatch_color", hatch_scale=6,
-                       hatch_weight=1)  # fmt: skip
-        f.step("x", "y", source=s["live"], mode="after", line_width=1.25, name="live")
-        f.segment("x0", "y0", "x1", "y1", source=s["lines"], line_color="color", line_dash="dash", line_width=1.25)
-        self._labels = Labels(f, s["rects"], s["held"])
-        f.text("x", "y", "text", source=s["notes"], text_color="color", text_font_style="style", text_align="right",
-               text_baseline="bottom", text_font_size=FONT_SIZE, text_font=value(self._theme().font),
-               x_offset=-4, y_offset=-2, background_fill_color="fill",
-               background_fill_alpha=0.8)  # fmt: skip
-        add_hover(f, [rects], [("", "@name @full"), ("", "@span"), ("", "@place")])
-        add_hover(f, [held], [("", "@text")])
-        add_zoom(f)
-        f.on_event(Tap, self._tap)
-        self._figure = f
-        self._restyle(self._theme())
-        return f  # type: ignore[no-any-return]  # bokeh's figure is untyped here
+    def chart(self, view: str) -> Any:
+        """Chart of a view, made when it is first shown."""
+        if view not in self.charts:
+            if view == "map":
+                from ge_explorer.widgets.panels.memory_map_chart import MapChart
 
-    def _theme(self) -> Theme:
-        return (self._ctx.theme if self._ctx else None) or self.host.head.theme()
+                self.charts[view] = MapChart(self._select)
+            elif view == "lifetimes":
+                from ge_explorer.widgets.panels.memory_life_chart import LifeChart
 
-    def _restyle(self, theme: Theme) -> None:
-        if self._figure is None or self._labels is None:
-            return
-        style(self._figure, theme, "us" if self.picture is None or self.picture.axis == "time" else "")
-        self._figure.ygrid.grid_line_color = theme.line
-        self._figure.xgrid.grid_line_color = None
-        self._figure.select_one({"name": "live"}).glyph.line_color = theme.ink2
-        self._labels.style(theme)
+                self.charts[view] = LifeChart(self._select)
+            else:
+                from ge_explorer.widgets.panels.memory_curve_chart import CurveChart
 
-    @staticmethod
-    def _ranges(p: MemoryPicture | None) -> tuple[float, float]:
-        if p is None:
-            return 1.0, 1.0
-        scale = 1000 if p.axis == "time" else 1
-        top = max(p.peak, p.single_peak or 0, p.peak_live, max((r.offset + r.size for r in p.rects), default=0), 1)
-        return p.end * 1.02 / scale, top * 1.1 / MIB
+                self.charts[view] = CurveChart(self._select, self._explain)
+        return self.charts[view]
 
-    def update(self, ctx: PanelContext) -> None:
-        """Show the memory plan at the step of ``ctx`` with its selection."""
-        self._ctx = ctx
-        lang = self.host.head.lang = self.side.lang = ctx.lang
-        p = memory_map.build(
-            ctx.snapshot, ctx.identities_at(ctx.step), timeline=ctx.timeline, single_peak=ctx.single("peak")
-        )
-        self.picture = p
-        if p is None:
-            self.host.head.html = f'<p class="gxp-note">{text(NONE, lang)}</p>'
-            self.side.html = ""
-            for source in self.sources.values():
-                source.data = {k: [] for k in source.data}
-            return
-        theme, picked = self._theme(), picked_buffers(ctx)
-        self.host.head.html = head_html(p, lang)
-        self.side.html = shares_html(p, lang, {Ref("buffer", b) for b in picked})
-        self._fill(p, theme, lang, picked)
-        end, top = self._ranges(p)
-        key = (end, top, theme, p.axis)
-        if self._figure is not None and key != self._shown:
-            self._figure.x_range.update(start=0, end=end)
-            self._figure.y_range.update(start=0, end=top)
-            self._restyle(theme)
-        self._shown = key
-
-    def _set(self, name: str, rows: list[dict[str, Any]], columns: str) -> None:
-        self.sources[name].data = {c: [r[c] for r in rows] for c in columns.split()}
-
-    def _fill(self, p: MemoryPicture, theme: Theme, lang: str, picked: set[int]) -> None:
-        k = 1 / 1000 if p.axis == "time" else 1.0
-        end, top = self._ranges(p)
-        px = HEIGHT / top
-        rects, held = [], []
-        for r in sorted(p.rects, key=lambda r: r.ref.id in picked):
-            low, high = r.offset / MIB, (r.offset + r.size) / MIB
-            i, tall = r.mark.index, (high - low) * px
-            chosen = r.ref.id in picked
-            ty = high - 9 / px if tall > 34 else (low + high) / 2
-            rects.append({
-                "left": r.begin * k, "right": max(r.last_use * k, r.begin * k), "bottom": low, "top": high, "ty": ty, "room": tall,
-                "name": r.name, "more": size(r.size), "fill": theme.bar(i), "solid": theme.stream(i),
-                "line": theme.ink if chosen else theme.stream(i),
-                "line_width": 2 if chosen else 1, "hatch": BOKEH_HATCH[hatch(i)] if tall > 8 else " ",
-                "hatch_color": theme.hatch(i), "full": self._facts(r, lang), "span": self._span(p, r), "place": self._place(r),
-            })  # fmt: skip
-            if r.free > r.last_use:
-                why = r.held.get(lang) if r.held else ""
-                held.append({"left": r.last_use * k, "right": r.free * k, "bottom": low, "top": high, "ty": (low + high) / 2,
-                             "text": why if tall >= 12 else "", "short": "", "line": theme.ink2,
-                             "hatch_color": theme.line2})  # fmt: skip
-        self._set(
-            "rects",
-            rects,
-            "left right bottom top ty room name more fill solid line line_width hatch hatch_color full span place",
-        )
-        self._set("held", held, "left right bottom top ty text short line hatch_color")
-        self.sources["live"].data = {"x": [x * k for x, _ in p.live], "y": [y / MIB for _, y in p.live]}
-        self._lines(p, theme, lang, end)
-
-    def _lines(self, p: MemoryPicture, theme: Theme, lang: str, end: float) -> None:
-        lines, notes = [], []
-        at = [(p.peak, Text("peak", "峰值"), theme.ink, "bold", "solid")]
-        if p.single_peak is not None and p.single_peak != p.peak:
-            at.append((p.single_peak, Text("single stream", "单流"), theme.ink2, "normal", "dashed"))
-        if p.lower_bound and p.lower_bound != p.peak:
-            at.append((p.lower_bound, Text("lower bound", "下界"), theme.ink2, "normal", "dotted"))
-        used: list[float] = []
-        top = self._ranges(p)[1]
-        for nbytes, word, color, weight, dash in at:
-            y = nbytes / MIB
-            lines.append({"x0": 0, "x1": end, "y0": y, "y1": y, "color": color, "dash": dash})
-            near = any(abs(y - u) < 14 / HEIGHT * top for u in used)
-            used.append(y)
-            x = end * 0.78 if near else end
-            notes.append(
-                {
-                    "x": x,
-                    "y": y,
-                    "text": f"{word.get(lang)} {size(nbytes)}",
-                    "color": color,
-                    "style": weight,
-                    "fill": theme.bg,
-                }
-            )
-        self._set("lines", lines, "x0 x1 y0 y1 color dash")
-        self._set("notes", notes, "x y text color style fill")
-
-    @staticmethod
-    def _facts(r: Rect, lang: str) -> str:
-        assumed = Text(" (unknown size counted as 1)", "（未知维按 1 计）").get(lang) if r.assumed else ""
-        return f"{r.mark.letter} {size(r.size)}{assumed}"
-
-    @staticmethod
-    def _span(p: MemoryPicture, r: Rect) -> str:
-        if p.axis == "time":
-            return f"{us(r.begin)} – {us(r.last_use)}"
-        return f"{r.begin} – {r.last_use}"
-
-    @staticmethod
-    def _place(r: Rect) -> str:
-        return f"@ {r.offset:,} … {r.offset + r.size:,} B"
-
-    # ---------------------------------------------------------------- clicks
-    def _clicked(self, change: dict[str, Any]) -> None:
-        ref = clicked_ref(change["new"])
-        if ref is not None and self.on_select is not None:
-            self.on_select((ref,))
-
-    def _tap(self, e: Tap) -> None:
-        if self.on_select is not None and e.x is not None and e.y is not None:
-            ref = self.hit(e.x, e.y)
-            self.on_select((ref,) if ref is not None else ())
-
-    def hit(self, x: float, y_mib: float) -> Ref | None:
-        """Buffer at a place (us or GE order, MiB), its held part included; None on empty ground."""
-        p = self.picture
-        if p is None:
+    # ---------------------------------------------------------------- models
+    def _open(self, ctx: PanelContext) -> MemoryPage | None:
+        """Page of the state shown; the same one while state, timeline and letters stay."""
+        s = ctx.snapshot
+        if s.memory is None:
             return None
-        at, byte = x * (1000 if p.axis == "time" else 1), y_mib * MIB
-        found = [
-            r for r in p.rects if r.begin <= at <= max(r.free, r.last_use) and r.offset <= byte < r.offset + r.size
-        ]
-        return min(found, key=lambda r: (r.last_use < at, r.size)).ref if found else None
+        identities = ctx.identities_at(ctx.step)
+        single = ctx.single("peak")
+        key = (id(s), id(ctx.timeline), tuple(identities.items()), single, id(ctx.session.trace))
+        if self.page is not None and key == self._key and self.page.s is s:
+            return self.page
+        if self.page is not None and self.page.memory.problem is not s.memory.problem:
+            self.choice = reset_for(self.choice)
+        self._key = key
+        return MemoryPage(
+            s, identities, ctx.timeline, self._book(ctx), None if ctx.session.trace.failed else ctx.session.trace.final, single
+        )  # fmt: skip
+
+    def _book(self, ctx: PanelContext) -> PlanBook | None:
+        planned = planned_state(ctx.session.trace, ctx.step)
+        if planned is None or planned.streams is None or planned.order is None or planned.sequence is None:
+            return None
+        held = self._books.get(id(planned))
+        if held is None:
+            held = self._books[id(planned)] = (planned, PlanBook(planned))
+            while len(self._books) > KEPT:
+                del self._books[next(iter(self._books))]
+        return held[1]
+
+    # ---------------------------------------------------------------- showing
+    def update(self, ctx: PanelContext) -> None:
+        """Show the state of ``ctx`` in the open view."""
+        self._ctx = ctx
+        page = self.page = self._open(ctx)
+        picked = self._picked(ctx)
+        for part in (self.bar, self.body):
+            part.lang = ctx.lang
+        self.bar.html = bar_html(page, self.view, self.choice, ctx.lang, picked)
+        shown: Any = self.body
+        if page is None:
+            self.body.html = f'<p class="gxp-note">{text(NONE, ctx.lang)}</p>'
+        elif self.view in CHARTS:
+            chart = self.chart(self.view)
+            chart.update(ctx, page, self.choice)
+            shown = chart.widget
+        else:
+            self.body.html = picture_html(page.table(self.view, self.choice, picked), ctx.lang, ctx.selected)
+        if self.widget.children != (self.bar, shown):
+            self.widget.children = (self.bar, shown)
+
+    @staticmethod
+    def _picked(ctx: PanelContext) -> tuple[int, ...]:
+        """Selected buffers, those selected themselves last."""
+        own = [r.id for r in ctx.selected if r.kind == "buffer"]
+        return (*sorted(picked_buffers(ctx) - set(own)), *own)
+
+    # ---------------------------------------------------------------- gestures
+    def _select(self, refs: tuple[Ref, ...]) -> None:
+        if self.on_select is not None:
+            self.on_select(refs)
+
+    def _explain(self, at: int) -> None:
+        self.choice = self.choice.but(at=at)
+        if self._ctx is not None:
+            self.update(self._ctx)
+
+    def _used(self, change: dict[str, Any]) -> None:
+        do, value = str(change["new"].get("do", "")), str(change["new"].get("value", ""))
+        if not do:
+            ref = clicked_ref(change["new"])
+            if ref is not None:
+                self._select((ref,))
+            return
+        if do == "view":
+            self.view = value if value in VIEWS else self.view
+        else:
+            picked = self._picked(self._ctx) if self._ctx is not None else ()
+            self.choice = apply(self.page, self.choice, do, value, picked)
+        if self._ctx is not None:
+            self.update(self._ctx)

@@ -8,7 +8,6 @@ from ge_explorer import examples
 from ge_explorer.api import open_session
 from ge_explorer.device.chips import chip_named
 from ge_explorer.runtime import DeviceSession
-from ge_explorer.text import Text
 from ge_explorer.trace.state import Snapshot
 from ge_explorer.views import runtime_page, runtime_table
 from ge_explorer.views.marks import Mark, stream_marks
@@ -39,7 +38,7 @@ class RuntimePanel(SwitchPanel):
         trace = ctx.session.trace
         s = trace.final
         if trace.failed is not None or s.streams is None:
-            return f'<p class="gxp-note">{text(_NOTHING, ctx.lang)}</p>'
+            return f'<p class="gxp-note">{text(runtime_page.NOTHING, ctx.lang)}</p>'
         device = self._device(ctx)
         marks: Mapping[int, Mark] = stream_marks(s, ctx.identities_at(ctx.final_step))
         head = runtime_page.controls(self.history, device, self._graphs, ctx.lang)
@@ -66,8 +65,3 @@ class RuntimePanel(SwitchPanel):
         if key not in self._others:
             self._others[key] = open_session(name, chip=chip).trace.final
         return self._others[key]
-
-
-_NOTHING = Text(
-    "A step failed or no stream is assigned: there is no model to load.", "有步骤失败或尚未分配流，没有可加载的模型。"
-)

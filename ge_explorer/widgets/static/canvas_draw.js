@@ -113,8 +113,9 @@ class Painter {
       const ge = row ? `${s.t("geId")} ${row[1]}` : s.t("notYet");
       const second = !row ? "" : id.label ? `${s.t("label")} ${id.label}` : s.count(row[2]);
       ctx.fillStyle = s.theme.ink2;
-      if (y + 38 <= b) ctx.fillText(this.fit(ge, room, this.font(11)), 8, y + 35);
-      if (second && y + 52 <= b) ctx.fillText(this.fit(second, room, this.font(11)), 8, y + 50);
+      const low = Math.min(b, s.h); // a line that would be cut at the edge of the canvas is left out
+      if (y + 38 <= low) ctx.fillText(this.fit(ge, room, this.font(11)), 8, y + 35);
+      if (second && y + 52 <= low) ctx.fillText(this.fit(second, room, this.font(11)), 8, y + 50);
     }
   }
   /** Stream mark: tint, hatch, 3 px edge, letter. */

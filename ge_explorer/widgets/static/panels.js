@@ -31,7 +31,7 @@ function render({ model, el }) {
   };
   const pick = (target) => {
     const found = target.closest("[data-do], [data-ref]");
-    if (!found || !body.contains(found) || found.tagName === "SELECT") return false;
+    if (!found || !body.contains(found) || found.matches("select, input")) return false;
     const what = found.getAttribute("data-do");
     model.set("clicked", what ? { do: what, value: found.getAttribute("data-value") || "", n: Date.now() } : { ref: found.getAttribute("data-ref"), n: Date.now() });
     model.save_changes();
@@ -42,8 +42,10 @@ function render({ model, el }) {
     if ((e.key === "Enter" || e.key === " ") && e.target.matches("[data-ref][tabindex]") && pick(e.target)) e.preventDefault();
   });
   body.addEventListener("change", (e) => {
-    if (!e.target.matches("select[data-do]")) return;
-    model.set("clicked", { do: e.target.getAttribute("data-do"), value: e.target.value, n: Date.now() });
+    const form = e.target;
+    if (!form.matches("select[data-do], input[data-do]")) return;
+    const value = form.type === "checkbox" ? String(form.checked) : form.value;
+    model.set("clicked", { do: form.getAttribute("data-do"), value, n: Date.now() });
     model.save_changes();
   });
   const measure = () => {

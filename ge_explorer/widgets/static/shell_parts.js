@@ -23,7 +23,7 @@ class Top extends Part {
     for (const k of ["strength", "selected"]) this.on(`change:${k}`, () => { this.drawFigures(); this.state(this.waiting); });
     this.on("change:download", () => this.save());
     this.on("change:query", () => { if (document.activeElement !== this.input) this.input.value = model.get("query") || ""; });
-    const sized = new ResizeObserver(() => { this.hint(); this.handles(); });
+    const sized = new ResizeObserver(() => { this.hint(); this.handles(); this.snap(); });
     sized.observe(el);
     this.stops.push(() => sized.disconnect());
     const host = () => el.closest(".gx-explorer") || el;
@@ -137,7 +137,8 @@ class Top extends Part {
       this.sw.append(h("div", { cls: "gx-ch", role: "group", "aria-label": this.t(c.title) }, h("span", {}, this.t(c.title)), row));
     }
     this.hd = h("div", { cls: "gx-hd" });
-    this.sw.append(this.hd);
+    this.tail = h("div", { cls: "gx-tail" }); // room behind the last chapter, so that a chapter can stand whole at the left
+    this.sw.append(this.tail, this.hd);
     this.strip.setAttribute("aria-label", this.w("strip"));
     this.fill(this.strip, [control, this.left, this.sw, this.right]);
     this.sw.scrollLeft = scroll;
@@ -186,8 +187,26 @@ class Top extends Part {
   }
   reveal(a) {
     const chapters = [...this.sw.querySelectorAll(".gx-ch")], right = a.offsetLeft + a.offsetWidth + 24, left = a.offsetLeft - 24;
-    if (right > this.sw.scrollLeft + this.sw.clientWidth) this.sw.scrollLeft = (chapters.find((c) => c.offsetLeft >= right - this.sw.clientWidth && c.offsetLeft <= left + 24) || { offsetLeft: right - this.sw.clientWidth }).offsetLeft;
-    else if (left < this.sw.scrollLeft) this.sw.scrollLeft = Math.max(0, (chapters.filter((c) => c.offsetLeft <= a.offsetLeft).pop() || { offsetLeft: left }).offsetLeft);
+    if (right > this.sw.scrollLeft + this.sw.clientWidth) {
+      const first = (list) => list.find((c) => c.offsetLeft >= right - this.sw.clientWidth && c.offsetLeft <= left + 24);
+      this.start((first(chapters) || first([...this.sw.querySelectorAll(".gx-chip")]) || { offsetLeft: right - this.sw.clientWidth }).offsetLeft);
+    }
+    else if (left < this.sw.scrollLeft) this.start(Math.max(0, (chapters.filter((c) => c.offsetLeft <= a.offsetLeft).pop() || { offsetLeft: left }).offsetLeft));
+  }
+  // After a change of width: the current step in view again, whole chapters (or chips) from the left edge on.
+  snap() {
+    const a = this.sw?.querySelector(`[data-step="${this.step}"]`), x = this.sw?.scrollLeft;
+    if (!a || !x) return;
+    const edges = [...this.sw.querySelectorAll(".gx-ch, .gx-chip")];
+    if (edges.some((e) => Math.abs(e.offsetLeft - x) <= 4)) return;
+    this.sw.scrollLeft = 0;
+    this.reveal(a);
+    this.counts();
+  }
+  start(x) {
+    const used = this.sw.scrollWidth - this.tail.offsetWidth;
+    this.tail.style.width = `${used > this.sw.clientWidth ? Math.max(0, x + this.sw.clientWidth - used) : 0}px`;
+    this.sw.scrollLeft = x;
   }
   counts() {
     const chapters = [...this.sw.querySelectorAll(".gx-ch")], x = this.sw.scrollLeft, end = x + this.sw.clientWidth;
@@ -199,7 +218,7 @@ class Top extends Part {
   }
   page(d) {
     const starts = [...this.sw.querySelectorAll(".gx-ch")].map((c) => c.offsetLeft), x = this.sw.scrollLeft;
-    this.sw.scrollLeft = d > 0 ? starts.find((v) => v > x + 8) ?? x : starts.filter((v) => v < x - 8).pop() ?? 0;
+    this.start(d > 0 ? starts.find((v) => v > x + 8) ?? x : starts.filter((v) => v < x - 8).pop() ?? 0);
   }
 
   key(e) {

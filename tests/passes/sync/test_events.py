@@ -207,9 +207,9 @@ def test_ten_thousand_nodes_take_seconds_not_minutes(streams: int) -> None:
         node = e.add_node(f"n{i}", "Op", inputs=ins, outputs=1, attrs={"stream": rng.randrange(streams)})
         outs.append(e.output(node))
     g = e.freeze()
-    started = time.perf_counter()
+    started = time.process_time()
     t = events_of(g)
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     assert t.final.sync is not None
     assert t.final.sync.removed
     assert seconds < 5, seconds

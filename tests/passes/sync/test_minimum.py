@@ -63,9 +63,9 @@ def test_ten_thousand_nodes_are_quick() -> None:
     nodes = " ".join(f"n{i}:{rng.randrange(8)}" for i in range(n))
     edges = " ".join(f"n{rng.randrange(max(0, i - 200), i)}>n{i}" for i in range(1, n) for _ in range(2))
     s = events_of(graph(nodes, edges)).final
-    started = time.perf_counter()
+    started = time.process_time()
     fewest = minimum_events(s)
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     assert s.sync is not None
     assert 0 < fewest <= len(s.sync.events)
     assert seconds < 1, seconds
