@@ -24,6 +24,11 @@ MAX_ROUNDS = 10
 ON_DUMPS = "gx.optimiseDumps"
 """Our option: "1" runs the optimisation on graphs that GE dumped, too."""
 _STANDARD = "compiler/graph/passes"
+LATER = frozenset({
+    "StreamSwitch", "StreamSwitchN", "StreamActive", "StreamMerge", "LabelSet", "LabelGoto", "LabelGotoEx", "LabelSwitch",
+    "LabelSwitchByIndex", "Send", "Recv", "SendNotify", "RecvNotify",
+})  # fmt: skip
+"""Types GE makes after these passes ran; a graph that has one was optimised before (NextIterationPass and later)."""
 
 SHARED_RULES: Mapping[str, Rule] = MappingProxyType(
     {
@@ -68,7 +73,9 @@ class OptimizePass(Pass):
 
 
 def already_done(s: Snapshot, ctx: PassContext) -> Text | None:
-    """GE optimised a graph before it dumped it."""
+    """GE optimised a graph before it dumped it, and before it inserted stream control."""
+    if any(n.op in LATER for n in s.graph):
+        return Text("stream control is in the graph already, so GE is past this", "图中已有流控制节点，GE 已过此阶段")
     if str(s.graph.attrs.get("_gx_format", "")).startswith("GE ") and ctx.option(ON_DUMPS) != "1":
         return Text("GE dumped this graph after optimising it", "该图由 GE 优化后转储")
     return None

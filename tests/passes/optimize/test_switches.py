@@ -64,6 +64,13 @@ def test_a_dump_of_ge_is_not_optimised_again() -> None:
     assert "i" not in run(g, "optimise-prepare", {"gx.optimiseDumps": "1"}).final.graph.by_name
 
 
+def test_a_graph_with_stream_control_is_past_optimisation() -> None:
+    b = GraphBuilder("g")
+    x = b.op("Identity", b.data("x", (4,)), name="i")
+    active = b.op("StreamActive", name="active", outputs=[])
+    assert run(b.build(b.op("Relu", x, name="r", control=[active])), "optimise-prepare,prune").steps[1].status == "skipped"
+
+
 def test_every_pass_names_its_rules_source_and_example() -> None:
     for name in pipelines.PASSES:
         cls = pipelines.PASSES.get(name)
