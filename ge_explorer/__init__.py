@@ -37,6 +37,7 @@ _LAZY = {
     "open_session": "ge_explorer.api:open_session",
     "plans": "ge_explorer.plan.builtin:plans",
     "predict": "ge_explorer.views.prediction:predict",
+    "predict_memory": "ge_explorer.views.memory_prediction:predict_memory",
     "simulate": "ge_explorer.api:simulate",
     "snapshot_of": "ge_explorer.trace.recorded:snapshot_of",
     "to_ge_text": "ge_explorer.exports.ge_text:to_ge_text",
@@ -69,6 +70,7 @@ __all__ = [
     "open_session",
     "plans",
     "predict",
+    "predict_memory",
     "simulate",
     "snapshot_of",
     "to_ge_text",
@@ -94,6 +96,7 @@ if TYPE_CHECKING:
     from ge_explorer.session import Session
     from ge_explorer.trace.recorded import snapshot_of, trace_of
     from ge_explorer.trace.trace import Trace
+    from ge_explorer.views.memory_prediction import predict_memory
     from ge_explorer.views.prediction import predict
     from ge_explorer.widgets.explorer import Explorer, explore
 
