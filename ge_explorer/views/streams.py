@@ -63,10 +63,10 @@ def build(
             )
             if text
         )
-        busy = "–"
+        busy = share = "–"
         if timeline is not None:
             b = timeline.busy_ns(m.stream)
-            busy = f"{us(b)} ({number(100 * b / span)} %)"
+            busy, share = us(b), f"{number(100 * b / span)} %"
         own = f"{nodes[m.stream]}" + (f" + {attached[m.stream]}" if attached[m.stream] else "")
         sync = syncs[m.stream]
         who = activators.get(m.stream, [])
@@ -84,7 +84,8 @@ def build(
                     (Part(Text(own), origin=Origin.GE_RULE),
                      *((words(f"+ {sync} sync", f"+ {sync} 同步", tone="muted", new_line=True),) if sync else ())),
                     *_loaded(loads, m.stream),
-                    (Part(Text(busy), origin=_origin(timeline)),) if timeline else (words("–", tone="muted"),),
+                    (Part(Text(busy), origin=_origin(timeline)), words(share, tone="muted", new_line=True))
+                    if timeline else (words("–", tone="muted"),),
                     starters or (words("–", tone="muted"),),
                 ),
                 stream_ref(m.stream),

@@ -120,7 +120,7 @@ def place(p: TimelinePicture | None) -> Layout:
     pitch = 40 if lanes <= 8 else 28 if lanes <= 20 else 16
     top = _BRACKET + _TOP if p.windows.dominator else _TOP
     below = 22 if p.windows.side else 4
-    room = 1.22 if _near(p) else 1.02  # a label that does not fit between the two lines stands right of the second
+    room = 1.28 if _near(p) else 1.02  # a label that does not fit between the two lines stands right of the second
     end = max(p.makespan_ns * 1.16, (p.single_ns or 0) * room, 1) / 1000
     return Layout(max(1, lanes), len(p.cores), pitch, top, below, end)
 

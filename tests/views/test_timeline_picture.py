@@ -111,5 +111,5 @@ def test_label_of_the_single_stream_stands_where_it_covers_nothing(single: int) 
     lay = place(p)
     at = next(n for n in lay.drawing(p, "en").notes if n["text"].startswith("single"))
     room = (lay.end_us - at["x"]) if at["align"] == "left" else at["x"] - p.makespan_ns / 1000
-    assert room >= 0.17 * lay.end_us, "80 px of a narrow plot"
+    assert room >= 0.2 * lay.end_us, "90 px of a narrow plot"
     assert lay.end_us >= 1.15 * p.makespan_ns / 1000, "so much stays for the makespan"
