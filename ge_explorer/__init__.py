@@ -23,6 +23,7 @@ _LAZY = {
     "Session": "ge_explorer.session:Session",
     "Trace": "ge_explorer.trace.trace:Trace",
     "agreement": "ge_explorer.api:agreement",
+    "anonymous": "ge_explorer.exports.anonymous:anonymous",
     "check": "ge_explorer.api:check",
     "compare": "ge_explorer.api:compare",
     "compile": "ge_explorer.api:compile",
@@ -36,9 +37,13 @@ _LAZY = {
     "open_session": "ge_explorer.api:open_session",
     "plans": "ge_explorer.plan.builtin:plans",
     "predict": "ge_explorer.views.prediction:predict",
+    "predict_memory": "ge_explorer.views.memory_prediction:predict_memory",
     "simulate": "ge_explorer.api:simulate",
     "snapshot_of": "ge_explorer.trace.recorded:snapshot_of",
+    "to_ge_text": "ge_explorer.exports.ge_text:to_ge_text",
     "to_json": "ge_explorer.loaders.own_json:to_json",
+    "to_networkx": "ge_explorer.graph.networkx_export:to_networkx",
+    "to_onnx": "ge_explorer.exports.onnx_export:to_onnx",
     "trace_of": "ge_explorer.trace.recorded:trace_of",
 }
 
@@ -51,6 +56,7 @@ __all__ = [
     "Trace",
     "__version__",
     "agreement",
+    "anonymous",
     "check",
     "compare",
     "compile",
@@ -64,17 +70,25 @@ __all__ = [
     "open_session",
     "plans",
     "predict",
+    "predict_memory",
     "simulate",
     "snapshot_of",
+    "to_ge_text",
     "to_json",
+    "to_networkx",
+    "to_onnx",
     "trace_of",
 ]
 
 if TYPE_CHECKING:
     from ge_explorer import examples
     from ge_explorer.api import agreement, check, compare, compile, diff, diff_files, export, open_session, simulate
+    from ge_explorer.exports.anonymous import anonymous
+    from ge_explorer.exports.ge_text import to_ge_text
+    from ge_explorer.exports.onnx_export import to_onnx
     from ge_explorer.graph.builder import GraphBuilder
     from ge_explorer.graph.model import Graph
+    from ge_explorer.graph.networkx_export import to_networkx
     from ge_explorer.loaders import load
     from ge_explorer.loaders.own_json import from_json, to_json
     from ge_explorer.plan.builtin import plans
@@ -82,6 +96,7 @@ if TYPE_CHECKING:
     from ge_explorer.session import Session
     from ge_explorer.trace.recorded import snapshot_of, trace_of
     from ge_explorer.trace.trace import Trace
+    from ge_explorer.views.memory_prediction import predict_memory
     from ge_explorer.views.prediction import predict
     from ge_explorer.widgets.explorer import Explorer, explore
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from pathlib import Path
 from typing import Any
 
 from ge_explorer.cli import arguments as shared
 from ge_explorer.cli import printable
+from ge_explorer.cli.memory_output import FORMATS, snapshot_answer, write_plan
 from ge_explorer.errors import InputError, OptionError, PassFailed
 from ge_explorer.memory.bounds import Bound
-from ge_explorer.memory.formats.plan_json import plan_record
 from ge_explorer.memory.model import MemoryPlan, MemoryProblem
 from ge_explorer.trace.state import Snapshot
 from ge_explorer.views.unknown_shapes import unknown_shapes
@@ -41,13 +40,20 @@ def arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "-o", "--output", metavar="plan.json", help="write the plan; ge-explorer check plan.json verifies it"
     )
+    p.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="form of -o: json (ours), article (its fields only), csv (a table), minimalloc",
+    )
     shared.json_flag(p)
     shared.language(p)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Plan and print. A minimalloc CSV is planned without a graph and always answered in JSON."""
+    """Plan and print. CSV problems are planned without a graph, a snapshot is described; both are always answered in JSON."""
     from ge_explorer.memory.formats.minimalloc_csv import is_minimalloc_csv
+    from ge_explorer.memory.formats.static_op_mem import is_static_op_mem
+    from ge_explorer.memory.formats.torch_snapshot import is_torch_snapshot
 
     if args.seconds is not None and not 0 < args.seconds < float("inf"):
         raise OptionError("--seconds takes a number above 0", got=args.seconds)
@@ -55,36 +61,58 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError("--streams takes a number from 1 to 1024", got=args.streams)
     path = Path(args.source)
     if path.suffix.lower() == ".csv":
+        if is_static_op_mem(path):
+            return _run_static(args, path)
         if path.is_file() and not is_minimalloc_csv(path):
             raise InputError(
                 "this CSV holds no placement problem",
                 where=str(path),
-                todo="Its first line must be id,lower,upper,size.",
+                todo="Its first line must be id,lower,upper,size, or that of the profiler's static_op_mem.csv.",
             )
         return _run_csv(args, path)
+    if is_torch_snapshot(path):
+        shared.print_json(snapshot_answer(path))
+        return 0
     return _run_graph(args)
 
 
 def _run_csv(args: argparse.Namespace, path: Path) -> int:
-    from ge_explorer.memory.bounds import serial_live
     from ge_explorer.memory.formats.minimalloc_csv import read_file
 
     problem, _ = read_file(path)
+    answer, plan = _without_graph(args, problem)
+    shared.print_json(answer)
+    write_plan(args.output, args.format, problem, plan, lower_bound=answer["lower_bound"])
+    return 0
+
+
+def _run_static(args: argparse.Namespace, path: Path) -> int:
+    """GE's static graphs as the profiler lists them: a plan per graph."""
+    from ge_explorer.memory.formats.static_op_mem import read_static_op_mem
+
+    found = read_static_op_mem(path)
+    if args.output and len(found.graphs) != 1:
+        raise OptionError(f"this file holds {len(found.graphs)} graphs, -o writes one plan", todo="Cut out one graph.")
+    answers = {}
+    for graph, rows in found.graphs.items():
+        problem = found.problem(graph)
+        answer, plan = _without_graph(args, problem)
+        answers[graph] = {"buffers": len(rows), "no_reuse": sum(b.size for b in problem.buffers), **answer}
+        write_plan(args.output, args.format, problem, plan, lower_bound=answer["lower_bound"])
+    shared.print_json({"format": "static_op_mem", "graphs": answers})
+    return 0
+
+
+def _without_graph(args: argparse.Namespace, problem: MemoryProblem) -> tuple[dict[str, Any], MemoryPlan]:
+    from ge_explorer.memory.bounds import serial_live
+
     start = time.perf_counter()
     plan, low, optimal, extra = _planned(problem, serial_live(problem), args.planner, args.seconds)
-    shared.print_json(
-        {
-            "peak": plan.peak,
-            "lower_bound": low,
-            "optimal": optimal,
-            "planner": args.planner,
-            "seconds": round(time.perf_counter() - start, 3),
-            "offsets": {b.name: at for b, at in zip(problem.buffers, plan.offsets, strict=True)},
-            **extra,
-        }
-    )
-    _write(args, plan_record(problem, plan, lower_bound=low))
-    return 0
+    return {
+        "peak": plan.peak, "lower_bound": low, "optimal": optimal, "planner": args.planner,
+        "seconds": round(time.perf_counter() - start, 3),
+        "offsets": {b.name: at for b, at in zip(problem.buffers, plan.offsets, strict=True)}, **extra,
+    }, plan  # fmt: skip
 
 
 def _planned(
@@ -152,7 +180,7 @@ def _run_graph(args: argparse.Namespace) -> int:
         _print(answer, args.lang)
         for issue in races[:SHOWN]:
             print(f"{issue.code} {issue.severity}: {printable(issue.message.get(args.lang))}")
-    _write(args, plan_record(problem, plan, hb, graph.unique_names, bound.bytes))
+    write_plan(args.output, args.format, problem, plan, hb, graph.unique_names, bound.bytes)
     return 0
 
 
@@ -186,8 +214,3 @@ def _label(origin: str, zh: bool) -> str:
     if origin == "article":
         return "[文章的思路，我们的模型]" if zh else "[article's idea, our model]"
     return "[我们的模型]" if zh else "[our model]"
-
-
-def _write(args: argparse.Namespace, record: dict[str, Any]) -> None:
-    if args.output:
-        Path(args.output).write_text(json.dumps(record, indent=1, ensure_ascii=False), encoding="utf-8")

@@ -50,6 +50,12 @@ def _print_steps(session: Session, lang: str) -> None:
         print(f"streams  {s.streams.count}  [GE rule]")
     if s.sync is not None:
         print(f"events   {len(s.sync.events)}, removed {len(s.sync.removed)}  [GE rule]")
+    if s.physical is not None:
+        p, table = s.physical, s.physical.task_table
+        longest = max(p.tasks, default=0)
+        limit = f", longest {longest} of {table.limit} tasks" if table is not None and not table.unlimited else ""
+        word = table.origin if table is not None else "assumed"
+        print(f"physical {p.count} streams, {len(p.sync.events)} events of the split{limit}  [GE rule on {word} task counts]")
     if s.memory is not None:
         m = s.memory
         print(

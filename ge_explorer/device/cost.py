@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 from ge_explorer.device.chips import CHIPS, DEFAULT_CHIP, Chip
 from ge_explorer.device.cores import CoreLimits, read_limits, scale_with_cores
-from ge_explorer.device.work import FAMILY, Operands, Work, work_of
+from ge_explorer.device.work import Operands, Work, family_of, work_of
 from ge_explorer.errors import OptionError
 from ge_explorer.graph.model import Graph, Node
 from ge_explorer.provenance import Origin
@@ -136,9 +136,19 @@ class CostTable:
 
 
 def cost_table(
-    graph: Graph, placement: PlacementLike | None = None, chip: Chip | None = None, model: CostModel | None = None
+    graph: Graph,
+    placement: PlacementLike | None = None,
+    chip: Chip | None = None,
+    model: CostModel | None = None,
+    *,
+    measured: Mapping[int, int] | None = None,
 ) -> CostTable:
-    """Cost of all nodes. Without ``placement`` the core kind follows from the operator's family (marked assumed)."""
+    """Cost of all nodes. Without ``placement`` the core kind follows from the operator's family (marked assumed).
+
+    ``measured``: duration in ns of node ids, from a profile (see profile.py); these nodes are not modelled.
+    """
+    if measured:
+        graph = graph.with_attrs({i: {GIVEN_NS: ns, GIVEN_ORIGIN: Origin.MEASURED.value} for i, ns in measured.items()})
     chip, model = chip or CHIPS[DEFAULT_CHIP], model or CostModel()
     operands = Operands(graph)
     alike: dict[tuple[object, ...], NodeCost] = {}  # nodes without attributes whose operands are equal cost the same
@@ -187,7 +197,7 @@ def _node_cost(
 def _placed(node: Node, placement: PlacementLike | None) -> tuple[str, str]:
     if placement is not None and node.id < len(placement.core) and placement.core[node.id]:
         return placement.engine[node.id], placement.core[node.id]
-    family = FAMILY.get(node.op, "")
+    family = family_of(node.op)
     core = {"conv": "AIC", "deconv": "AIC", "matmul": "AIC", "attention": "MIX", "rnn": "MIX"}.get(family, "AIV")
     return "", core
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from ge_explorer.device.op_table import place_of
 from ge_explorer.graph.model import DTYPE_BITS, SOURCE_LIKE, Graph, Node
 
 TILE = 128
@@ -213,6 +214,27 @@ FAMILY: Mapping[str, str] = MappingProxyType(
 """Operator type -> work family. A type that is not here is estimated like a light elementwise op and marked assumed."""
 
 
+_FAMILY_OF_PLACE: Mapping[str, str] = MappingProxyType(
+    {
+        "convolution": "conv", "matmul": "matmul", "quantised matmul": "matmul", "attention": "attention", "recurrent": "rnn",
+        "elementwise": "elementwise", "compare": "elementwise", "activation": "elementwise", "optimizer": "elementwise",
+        "rotary": "elementwise", "reduction": "reduce", "softmax": "softmax", "norm": "norm", "data movement": "move",
+        "gather": "gather", "scatter": "scatter", "pooling": "pool", "resize and region": "resize", "sort": "sort",
+        "quantisation": "quant", "random": "random",
+    }
+)  # fmt: skip
+"""Group of the placement table -> work family, for types that have no row of their own above."""
+
+
+def family_of(op: str) -> str:
+    """Work family of an operator type: its own row, else that of its group in the placement table, else ``unknown``."""
+    found = FAMILY.get(op)
+    if found is None:
+        place, _ = place_of(op)
+        found = _FAMILY_OF_PLACE.get(place.family) if place is not None else None
+    return found or "unknown"
+
+
 def _ceil(a: float, b: float) -> int:
     return max(1, math.ceil(a / b))
 
@@ -363,7 +385,7 @@ _FORMULA: Mapping[str, Callable[[Node, list[Operand], list[Operand], Work], Work
 def work_of(node: Node, operands: Operands) -> Work:
     """Work of one node. Its bytes are all inputs once and all outputs once unless the family says otherwise."""
     ins, outs = operands.inputs(node), operands.outputs(node)
-    family = FAMILY.get(node.op, "unknown")
+    family = family_of(node.op)
     hot = sum(o.nbytes for o in ins if not o.cold) + sum(o.nbytes for o in outs)
     cold = sum(o.nbytes for o in ins if o.cold)
     widest = max((o.bits for o in outs[:1] + ins[:1]), default=16)

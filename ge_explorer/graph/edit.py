@@ -211,6 +211,17 @@ class GraphEditor:
                 inputs[e.dst_in] = new
                 self._nodes[e.dst] = replace(n, inputs=tuple(inputs))
 
+    def redirect_all(self, moved: Mapping[int, int]) -> None:
+        """``redirect`` for many tensors in one sweep over the edges (old tensor -> new tensor)."""
+        for key, e in list(self._edges.items()):
+            new = moved.get(self.node(e.src).outputs[e.src_out])
+            t = None if new is None else self._tensors[new]
+            if new is None or t is None:
+                continue
+            self._edges[key] = Edge(t.producer, t.index, e.dst, e.dst_in)
+            n = self.node(e.dst)
+            self._nodes[e.dst] = replace(n, inputs=(*n.inputs[: e.dst_in], new, *n.inputs[e.dst_in + 1 :]))
+
     def remove_node(self, node: int) -> None:
         """Remove a node with its edges, outputs and subgraphs. Consumers keep an empty input slot: redirect first."""
         self.remove_nodes([node])

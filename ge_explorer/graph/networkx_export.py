@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ge_explorer.graph.model import Graph
@@ -25,3 +27,19 @@ def to_networkx(graph: Graph) -> Any:
     for a, b in graph.control:
         out.add_edge(names[a], names[b], kind="control")
     return out
+
+
+def write_graphml(graph: Graph, path: Path, values: Mapping[str, Mapping[int, int | str]] | None = None) -> None:
+    """GraphML file of the graph, for networkx, Gephi and yEd. ``values``: attribute name -> value by node id."""
+    import networkx
+
+    out, names = to_networkx(graph), graph.unique_names
+    for key, of in (values or {}).items():
+        for i, value in of.items():
+            out.nodes[names[i]][key] = value
+    clean = {
+        n: "".join(c if c in "\t\n\r" or 32 <= ord(c) < 0xD800 or ord(c) > 0xDFFF else "?" for c in n) for n in out
+    }
+    if len(set(clean.values())) == len(clean):
+        out = networkx.relabel_nodes(out, clean)
+    networkx.write_graphml(out, path)

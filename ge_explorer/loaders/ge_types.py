@@ -120,7 +120,7 @@ def ge_type(op: str, domain: str, version: int, rank: int | None = None, inputs:
     >>> ge_type("Conv", "ai.onnx", 13, rank=5)
     Mapped(op='Conv3D', kind='expanded')
     """
-    if op in COLLECTIVES:
+    if op in COLLECTIVES or domain == "ge":  # our own export writes GE's operators under this domain
         return Mapped(op, "same")
     if domain == "npu":
         return Mapped(_NPU[op], "renamed") if op in _NPU else Mapped(op, "none")

@@ -7,6 +7,7 @@ for (Loop, Scan, SequenceMap) become scopes as well.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import Any
 
@@ -18,6 +19,7 @@ from ge_explorer.loaders.ge_types import COLLECTIVES, Mapped, ge_type
 from ge_explorer.loaders.onnx_records import GraphRecord, NodeRecord, Proto
 from ge_explorer.loaders.onnx_shapes import Types
 from ge_explorer.loaders.onnx_tensors import EXTERNAL, attribute_value, small_value, tensor_spec, type_spec
+from ge_explorer.loaders.own_json_values import unpack
 
 PARALLEL_GROUP = "_parallel_group"
 FUNCTION = "_gx_function"
@@ -25,6 +27,17 @@ FUNCTION = "_gx_function"
 KIND = "_gx_onnx_type"
 """Our tensor attribute: ONNX's spelling of a value that is no plain tensor, such as ``seq(tensor(float))``."""
 DOMAIN = "_gx_domain"
+OPSETS = "_gx_opsets"
+"""Our graph attribute: (domain, version) rows of the file."""
+CAPTURED = "_gx_captured"
+"""Our attribute of a Data node that a body takes from outside without being handed it."""
+BODY = "_gx_body"
+"""Our scope attribute: name of the ONNX attribute that held the body."""
+METADATA = "gx.attr."
+"""Start of the node metadata an ONNX file carries our attributes in (exports/onnx_export.py writes it)."""
+CONTROL = "gx.control"
+"""Node metadata: names of the nodes a node waits for without reading from them."""
+METADATA_LIMIT = 1024 * 1024
 OUTPUT_NAMES = "_gx_names"
 """Our attribute of a NetOutput: the names of the results, in order."""
 VALUE_BUDGET = 32 * 1024 * 1024
@@ -43,6 +56,7 @@ class Converter:
         self._tensor: dict[str, int] = {}
         self._known: dict[str, tuple[Shape | None, str | None]] = {}
         self._names: set[str] = set()
+        self._ids: dict[tuple[int, str], int] = {}
         self._groups: dict[str, str] = {}
         self._budget = VALUE_BUDGET
         self.mapped: Counter[tuple[str, str, str]] = Counter()
@@ -71,7 +85,7 @@ class Converter:
                 attrs[PARENT_INDEX] = index + shift
             self._source(s, f"{prefix}{s}", "Data", spec, attrs, scope, "")
         for k, (s, parent_index) in enumerate(captured):
-            attrs = {"index": len(record.inputs) + k, PARENT_INDEX: parent_index, "_gx_captured": True}
+            attrs = {"index": len(record.inputs) + k, PARENT_INDEX: parent_index, CAPTURED: True}
             self._source(s, f"{prefix}{s}", "Data", self._known.get(s, (None, None)), attrs, scope, "")
         self._weights(record, scope, prefix)
         made: list[int] = []
@@ -81,6 +95,8 @@ class Converter:
             for k, symbol in enumerate(n.inputs):
                 if symbol is not None and symbol in self._tensor:
                     self._editor.connect(self._tensor[symbol], i, k)
+        for n, i in zip(record.nodes, made, strict=True):
+            self._control_edges(n, i, scope)
         for n, i in zip(record.nodes, made, strict=True):
             if n.bodies:
                 self._bodies(n, i, prefix)
@@ -141,6 +157,7 @@ class Converter:
             self._unique(f"{prefix}{n.name}"), op, inputs=[None] * len(n.inputs), outputs=specs, attrs=attrs, scope=scope,
             source_op=n.op, tensor_names=[s or "" for s in n.outputs],
         )  # fmt: skip
+        self._ids[(scope, n.name)] = i
         for k, s in enumerate(n.outputs):
             if s is not None:
                 self._tensor[s], self._known[s] = self._editor.output(i, k), specs[k]
@@ -151,8 +168,8 @@ class Converter:
         position = {s: k for k, s in enumerate(n.inputs) if s is not None}
         # If keeps its condition; Scan of opset 8 has the sequence lengths in front
         shift = 1 if n.op == "If" or (n.op == "Scan" and 0 < n.version < 9) else 0
-        for _, body in n.bodies:
-            scope = self._editor.add_scope(f"{prefix}{body.name}", i)
+        for attribute, body in n.bodies:
+            scope = self._editor.add_scope(f"{prefix}{body.name}", i, attrs={BODY: attribute})
             captured = tuple((s, position[s]) for s in sorted(body.captured))
             self._scope(body, scope, f"{prefix}{body.name}/", captured, shift)
 
@@ -204,7 +221,40 @@ class Converter:
                 self.dropped_attributes.append(f"{n.name}.{a.name}")
                 continue
             out[a.name] = value
+        for p in getattr(n.proto, "metadata_props", ()) if n.proto is not None else ():
+            if p.key.startswith(METADATA):
+                self._from_metadata(n, p.key.removeprefix(METADATA), p.value, out)
         return out
+
+    def _from_metadata(self, n: NodeRecord, key: str, text: str, out: dict[str, Any]) -> None:
+        """An attribute our own export wrote beside the operator's schema. Attributes of the file itself win."""
+        wanted = _TYPED.get(key) or (str if key in _TEXT_KEYS else None)
+        try:
+            value = unpack(json.loads(text)) if len(text) <= METADATA_LIMIT else None
+        except (ValueError, RecursionError):
+            value = None
+        if (
+            value is None
+            or (wanted is not None and not isinstance(value, wanted))
+            or (key.startswith("_gx_") and key not in _TYPED)
+        ):
+            if not key.startswith("_gx_"):
+                self.dropped_attributes.append(f"{n.name}.{key}")
+            return
+        out.setdefault(key, value)
+
+    def _control_edges(self, n: NodeRecord, i: int, scope: int) -> None:
+        """Control inputs our own export wrote; only from nodes in front, so that no file can close a circle."""
+        for p in getattr(n.proto, "metadata_props", ()) if n.proto is not None else ():
+            if p.key == CONTROL:
+                try:
+                    names = unpack(json.loads(p.value)) if len(p.value) <= METADATA_LIMIT else ()
+                except (ValueError, RecursionError):
+                    names = ()
+                for name in names if isinstance(names, tuple) else ():
+                    source = self._ids.get((scope, name)) if isinstance(name, str) else None
+                    if source is not None and source < i:
+                        self._editor.add_control(source, i)
 
     def _group(self, n: NodeRecord, attrs: dict[str, Any]) -> None:
         """As HCOM's OptimizeGraphPrepare: one ``hcom_op_<k>`` per communication group, counted from 1 in first-seen order."""

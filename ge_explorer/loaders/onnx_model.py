@@ -10,7 +10,7 @@ from ge_explorer.errors import InputError
 from ge_explorer.issue import Issue
 from ge_explorer.loaders import onnx_report
 from ge_explorer.loaders.onnx_census import census, require_text_names
-from ge_explorer.loaders.onnx_convert import KIND, Converter
+from ge_explorer.loaders.onnx_convert import KIND, OPSETS, Converter
 from ge_explorer.loaders.onnx_flatten import Flattener, flatten_issues
 from ge_explorer.loaders.onnx_inputs import bind_inputs
 from ge_explorer.loaders.onnx_records import Proto
@@ -87,7 +87,7 @@ def _convert(model: Proto, settings: LoadSettings, source: Source | None, format
     record = flattener.run()
     dims, input_issues = bind_inputs(record, settings.input_shapes, settings.dims)
     types = infer(record, model, dims)
-    attrs: dict[str, Any] = {"_gx_format": format_, "_gx_opsets": tuple(sorted(counts["opsets"].items()))}
+    attrs: dict[str, Any] = {"_gx_format": format_, OPSETS: tuple(sorted(counts["opsets"].items()))}
     converter = Converter(types, g.name or Path(name).stem or "graph", attrs)
     graph = converter.run(record)
     opaque = {n.id for n in graph if (n.source_op, n.op, "none") in converter.mapped}

@@ -1,7 +1,9 @@
 """The lines of a GE log (plog) that say something about streams and memory.
 
 Formats: block_mem_assigner.cc (SetOffsetSize, SetInputOffset), graph_mem_assigner.cc, graph_var_manager.cc,
-davinci_model.cc. Lines may carry any prefix; names hold brackets and colons.
+davinci_model.cc. Lines may carry any prefix; names hold brackets and colons. ``[IMAS]Set`` has changed over the years: early
+2020 without lifetimes, later in 2020 with them but without operator and memory type, 2023 with both and a scope, today with a
+block type.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from typing import Any
 from ge_explorer.loaders.ge_recorded import BufferLine
 
 MARK = "[IMAS]"
+HBM = 2
+"""Memory type of device memory, assumed where a line does not state one."""
 _N = r"(-?\d{1,20})"
 _SET_HEAD = re.compile(r"\[IMAS\]Set (?P<graph>\S{1,600}) name\[", re.ASCII)
 _SET_KIND = re.compile(
@@ -22,7 +26,16 @@ _SET_KIND = re.compile(
     r"life time end\[(?P<end>[\d-]{1,4000})\](?P<rest>.{0,600})",
     re.ASCII,
 )
-_FLAGS = re.compile(r" child\[(?P<flags>\d+(?::\d+){4})\] isref\[(?P<ref>\d)\] batch\[(?P<batch>[^\]]*)\]", re.ASCII)
+_SET_2020 = re.compile(
+    r"\] (?P<kind>output_desc|output|workspace|input|unknown)\[(?P<index>\d{1,9})\] offset to \[(?P<offset>-?\d{1,20})\] "
+    r"streamid\[(?P<stream>-?\d{1,9})\] (?:memtype\[(?P<memtype>\d{1,9})\] )?size\[(?P<size>\d{1,20})\] "
+    r"realsize\[(?P<real>\d{1,20})\](?: noalignsize\[(?P<noalign>\d{1,20})\] life time begin\[(?P<begin>\d{1,20})\] "
+    r"life time end\[(?P<end>\d{1,20})\](?P<rest>.{0,600}))?",
+    re.ASCII,
+)
+_FLAGS = re.compile(
+    r" child\[(?P<flags>\d+(?::\d+){3,4})\] isref\[(?P<ref>\d)\](?: batch\[(?P<batch>[^\]]*)\])?", re.ASCII
+)
 _BLOCK = re.compile(r"block_type\[\s*([^\]]*?)\s*\]")
 _VAR = re.compile(
     rf"AssignVarMem Set (\S{{1,200}}) name\[(.{{0,600}})\] output\[(\d{{1,9}})\] offset to \[{_N}\] size\[{_N}\] realsize\[{_N}\]",
@@ -55,6 +68,8 @@ def set_line(text: str, number: int = 0) -> BufferLine | None:
     if head is None:
         return None
     at = text.rfind("] optype[")
+    if at < head.end():
+        return _line_2020(text, head, number)
     m = _SET_KIND.match(text, at) if at >= head.end() else None
     if m is None:
         return None
@@ -64,8 +79,23 @@ def set_line(text: str, number: int = 0) -> BufferLine | None:
         head["graph"], text[head.end() : at], m["op"], m["kind"], int(m["index"]), int(m["offset"]), int(m["stream"]),
         int(m["memtype"]), int(m["size"]), int(m["real"]), int(m["noalign"]), _first(m["begin"]),
         ends[-1] if ends else 0, tuple((k, e) for k, e in enumerate(ends)), None if m["first"] is None else int(m["first"]),
-        flags["flags"] if flags else "", bool(flags and flags["ref"] != "0"), flags["batch"] if flags else "",
+        flags["flags"] if flags else "", bool(flags and flags["ref"] != "0"), (flags["batch"] or "") if flags else "",
         block[1] if block else "", number,
+    )  # fmt: skip
+
+
+def _line_2020(text: str, head: re.Match[str], number: int) -> BufferLine | None:
+    """The forms without an operator type. Without lifetimes begin and end are -1: the line does not say them."""
+    at = text.rfind("] ", head.end(), max(text.rfind("] offset to ["), 0))
+    m = _SET_2020.match(text, at) if at >= head.end() else None
+    if m is None:
+        return None
+    flags = _FLAGS.match(m["rest"] or "")
+    begin, end = (-1, -1) if m["begin"] is None else (int(m["begin"]), int(m["end"]))
+    return BufferLine(
+        head["graph"], text[head.end() : at], "", m["kind"], int(m["index"]), int(m["offset"]), int(m["stream"]),
+        int(m["memtype"] or HBM), int(m["size"]), int(m["real"]), int(m["noalign"] or 0), begin, end,
+        () if end < 0 else ((0, end),), None, flags["flags"] if flags else "", bool(flags and flags["ref"] != "0"), line=number,
     )  # fmt: skip
 
 

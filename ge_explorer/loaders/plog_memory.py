@@ -18,11 +18,11 @@ def plan_of_lines(
 ) -> tuple[MemoryProblem, MemoryPlan]:
     """Problem and plan of the buffers of one graph and memory type.
 
-    ``nodes``: (graph, name) -> node id, for the producers. Buffers of size 0 (variables, constants) are left out. One buffer
-    is finished before another starts when the last of its ends lies before the other's begin; an end on a foreign stream
-    counts as GE counts it, by topological id. Bytes.
+    ``nodes``: (graph, name) -> node id, for the producers. Buffers of size 0 (variables, constants) are left out, and
+    lines of early 2020, which state no lifetime. One buffer is finished before another starts when the last of its ends lies
+    before the other's begin; an end on a foreign stream counts as GE counts it, by topological id. Bytes.
     """
-    kept = [b for b in lines if b.size > 0 and b.memory_type in FEATURE_TYPES]
+    kept = [b for b in lines if b.size > 0 and b.begin >= 0 and b.memory_type in FEATURE_TYPES]
     buffers: list[Buffer] = []
     spans: list[tuple[int, int]] = []
     for i, b in enumerate(kept):

@@ -10,13 +10,15 @@ from ge_explorer.memory.model import MemoryPlan, MemoryProblem
 def handovers(problem: MemoryProblem, plan: MemoryPlan) -> list[tuple[int, int, int]]:
     """(earlier buffer, later buffer, bytes): every stretch of bytes that passes directly from one buffer to the next.
 
-    Buffer ids follow the order of the first writers, so walking them is walking time. Every byte of a buffer is passed on at
-    most once.
+    Walks the buffers by begin, which for graphs is the order of their ids; files may list them in any order. Every byte of a
+    buffer is passed on at most once.
     """
     starts: list[int] = [0]
     owner: list[int] = [-1]
     out: list[tuple[int, int, int]] = []
-    for b, at in zip(problem.buffers, plan.offsets, strict=True):
+    life = problem.lifetimes
+    walk = sorted(range(len(problem.buffers)), key=lambda b: (life[b].begin if life else b, b))
+    for b, at in ((problem.buffers[k], plan.offsets[k]) for k in walk):
         if not b.size:
             continue
         end = at + b.size

@@ -15,7 +15,7 @@ from ge_explorer.passes.sync.activate_by_subgraph import FIRST_ACTIVE
 from ge_explorer.passes.sync.loop_activation import LOOP_ACTIVE
 from ge_explorer.passes.sync.switch_activation import BRANCH_LABEL, SWITCH
 from ge_explorer.text import Text
-from ge_explorer.trace.state import Snapshot
+from ge_explorer.trace.state import SYNC_OPS, Snapshot
 from ge_explorer.views.ge_stream_dot import active_lists, stream_of
 from ge_explorer.views.marks import NO_MARK, Mark, node_name, plain, stream_marks
 from ge_explorer.views.palette import StreamIdentity
@@ -166,11 +166,13 @@ def mechanism(s: Snapshot, i: int) -> tuple[str, str]:
 
 
 def _nodes_by_stream(s: Snapshot) -> Counter[int]:
+    """Operators per stream; streams that only hold Send, Recv or inputs are there with 0."""
     out: Counter[int] = Counter()
-    for i in s.graph.node_ids:
-        k = stream_of(s, i)
-        if k >= 0:
-            out[k] += 1
+    before = s.streams.node if s.streams is not None else ()
+    for n in s.graph:
+        k = stream_of(s, n.id)
+        if k >= 0 and (n.id >= len(before) or before[n.id] >= 0):
+            out[k] += n.op not in SYNC_OPS
     attached = s.physical.attached if s.physical is not None else s.streams.attached if s.streams is not None else {}
     for ids in attached.values():
         for k in ids:

@@ -66,7 +66,8 @@ def table(p: ActivationPicture) -> Table:
         cells = (
             (Part(Text(f"GE id {b.stream}", f"GE 编号 {b.stream}"), mark=b.mark),
              *((Part(b.part, tone="muted"),) if b.part.en else ())),
-            (words(str(b.nodes)),), tuple(who) or (words("–", tone="muted"),), tuple(how) or (words("–", tone="muted"),),
+            (Part(Text(str(b.nodes)), origin=Origin.GE_RULE),),
+            tuple(who) or (words("–", tone="muted"),), tuple(how) or (words("–", tone="muted"),),
         )  # fmt: skip
         rows.append(Row(cells, b.ref, b.refs))
     shown, left = cut(rows, ROWS)

@@ -37,19 +37,21 @@ def _controls(page: MemoryPage, view: str, c: MemoryChoice, lang: str, picked: t
         return button_html("peak", Text("back to the peak", "回到峰值"), lang) if c.at is not None else ""
     if page.book is None:
         return ""
+    slow = ""
+    if view in ("ab", "steps", "planners") and page.book.large and not c.everything:
+        slow = button_html("everything", Text("run the slow planners too", "也运行较慢的规划器"), lang)
     if view == "ab":
         plans = [(k, TITLES[k]) for k in SHOWN_KEYS if not k.startswith("one-") or page.book.streams > 1]
-        return select_html("a", Text("A"), plans, c.a, lang) + select_html("b", Text("B"), plans, c.b, lang)
+        return slow + select_html("a", Text("A"), plans, c.a, lang) + select_html("b", Text("B"), plans, c.b, lang)
     if view == "planners":
-        slow = page.book.large and not c.everything
-        return button_html("everything", Text("run the slow planners too", "也运行较慢的规划器"), lang) if slow else ""
+        return slow
     if view == "steps":
         both = [(k, TITLES[k]) for k in ("ge", "ge-priority")]
         buttons = "".join(
             f'<button type="button" data-do="jump-{k}">{text(label, lang)}</button>' for k, (label, _) in JUMPS.items()
         )
         buttons = f'<span role="group">{buttons}</span>'
-        return select_html("ge", Text("planner", "规划器"), both, c.ge, lang) + buttons
+        return slow + select_html("ge", Text("planner", "规划器"), both, c.ge, lang) + buttons
     return _pins(page, c, lang, picked)
 
 
@@ -127,6 +129,8 @@ def apply(page: MemoryPage | None, c: MemoryChoice, do: str, value: str, picked:
 
 def _jump(page: MemoryPage | None, c: MemoryChoice, where: str) -> MemoryChoice:
     if page is None or page.book is None or where not in JUMPS:
+        return c
+    if page.waits(c, c.ge):
         return c
     ge, last = page.book.get(c.ge).ge, page.steps_of(c) - 1
     if ge is None or last < 0:

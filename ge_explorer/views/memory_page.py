@@ -78,6 +78,7 @@ class MemoryPage:
     final: Snapshot | None = None
     single_peak: int | None = None
     built: list[str] = field(default_factory=list)
+    _kept: dict[str, tuple[object, object]] = field(default_factory=dict)
 
     @property
     def memory(self) -> MemoryState:
@@ -95,11 +96,17 @@ class MemoryPage:
 
     # ---------------------------------------------------------------- charts
     def map(self, c: MemoryChoice) -> memory_map.MemoryPicture:
-        """Map with the filters."""
+        """Map with the filters; the same one while they stay."""
+        key = ("map", c.filter, self.single_peak)
+        held = self._kept.get("map")
+        if held is not None and held[0] == key and isinstance(held[1], memory_map.MemoryPicture):
+            return held[1]
         self.built.append("map")
         limit = c.filter.top or memory_map.DRAWN
         keep = c.filter.but(top=0).apply(self.lives) if c.filter.narrows else None
-        return memory_map.picture(self.lives, self.memory, single_peak=self.single_peak, limit=limit, keep=keep)
+        made = memory_map.picture(self.lives, self.memory, single_peak=self.single_peak, limit=limit, keep=keep)
+        self._kept["map"] = (key, made)
+        return made
 
     @property
     def map_figures(self) -> tuple[int, int | None]:
@@ -107,9 +114,16 @@ class MemoryPage:
         return self.memory.plan.peak, self.single_peak
 
     def heatmap(self, c: MemoryChoice, unfolded: tuple[int, ...] = ()) -> memory_heatmap.Heatmap:
-        """Lifetimes with the filters."""
+        """Lifetimes with the filters; a raster shows no unfolded line, so a selection does not build it again."""
+        held = self._kept.get("lifetimes")
+        if held is not None and isinstance(held[1], memory_heatmap.Heatmap):
+            same = unfolded if held[1].raster is None else ()
+            if held[0] == (c.filter, c.awaited, same):
+                return held[1]
         self.built.append("lifetimes")
-        return memory_heatmap.build(self.lives, c.filter, awaited=c.awaited, unfolded=unfolded)
+        made = memory_heatmap.build(self.lives, c.filter, awaited=c.awaited, unfolded=unfolded)
+        self._kept["lifetimes"] = ((c.filter, c.awaited, unfolded if made.raster is None else ()), made)
+        return made
 
     @cached_property
     def curve(self) -> memory_curve.Curve:
@@ -129,13 +143,29 @@ class MemoryPage:
             return TablePicture(f"memory-{view}", (), (), NO_ORDER, (NO_ORDER,))
         if view == "planners":
             return memory_planners.table(memory_planners.compare(self.book, everything=c.everything))
+        if view in ("ab", "steps") and self.waits(c, *((c.a, c.b) if view == "ab" else (c.ge,))):
+            note = memory_planners.SLOW_NOTE
+            return TablePicture(f"memory-{view}", (), (), note, (note,))
         if view == "ab":
             return self._ab(self.book, c)
         if view == "steps":
             return self._steps(self.book, c)
         return self._reuse(self.book, c, picked)
 
+    def waits(self, c: MemoryChoice, *plans: str) -> bool:
+        """True where one of these plans is slow to make on this graph and nobody has asked for it."""
+        quick = ("current", "hb", "none")
+        return (
+            self.book is not None
+            and self.book.large
+            and not c.everything
+            and any(k not in quick and not self.book.has(k) for k in plans)
+        )
+
     def _ab(self, book: PlanBook, c: MemoryChoice) -> TablePicture:
+        held = self._kept.get("ab")
+        if held is not None and held[0] == (c.a, c.b) and isinstance(held[1], TablePicture):
+            return held[1]
         cases = [book.get(c.a), book.get(c.b)]
         for x in cases:
             if x.memory is None:
@@ -145,7 +175,9 @@ class MemoryPage:
         assert a is not None
         assert b is not None
         marks = (cases[0].origin, cases[1].origin)
-        return memory_ab.table(memory_ab.compare(a, b, cases[0].title, cases[1].title), marks)
+        made = memory_ab.table(memory_ab.compare(a, b, cases[0].title, cases[1].title), marks)
+        self._kept["ab"] = ((c.a, c.b), made)
+        return made
 
     def _steps(self, book: PlanBook, c: MemoryChoice) -> TablePicture:
         case = book.get(c.ge)

@@ -12,7 +12,11 @@ from ge_explorer.views.memory_plans import PlanBook, PlanCase
 from ge_explorer.views.table import Column, Figure, Part, Row, Table, TablePicture, words
 
 SHOWN = ("ge", "ge-priority", "hb", "search", "none")
-SLOW = ("search", "ge-priority")
+SLOW_NOTE = Text(
+    "This graph is large: GE's planner, the search and the single-stream plans run only when asked (button above).",
+    "图较大：GE 规划器、搜索与单流规划仅在点击上方按钮后运行。",
+)
+SLOW = ("ge", "ge-priority", "search")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ def compare(book: PlanBook, *, everything: bool = False) -> Comparison:
             for k, c in enumerate(case.ge.candidates):
                 add(Text(c.name), c.size, case.origin, candidate=True, chosen=k == case.ge.chosen)
     add(_BOUND.format(name=m.bound_name), m.lower_bound or None, Origin.MODEL)
-    price = _price(book) if book.streams > 1 else ()
+    price = _price(book) if book.streams > 1 and (everything or not book.large) else ()
     waiting = tuple(k for k in SHOWN if k not in wanted)
     return Comparison(
         m.lower_bound, m.bound_name, no_reuse, book.streams, tuple(rows), price, waiting, _alt(book, rows, price)
@@ -134,7 +138,13 @@ def table(c: Comparison) -> TablePicture:
             1, Figure(Text(_extra(last)), Text("price in GE's planner", "在 GE 规划器中的代价"), last.origin)
         )
         tables.insert(0, _prices(c))
-    notes = () if c.price else (Text("One stream: there is no price of the streams.", "单流：没有多流代价。"),)
+    notes = (
+        ()
+        if c.price or c.streams > 1
+        else (Text("One stream: there is no price of the streams.", "单流：没有多流代价。"),)
+    )
+    if c.waiting:
+        notes = (SLOW_NOTE,)
     return TablePicture("memory-planners", tuple(figures), tuple(tables), c.alt, notes)
 
 

@@ -91,8 +91,9 @@ class BufferReport:
 def report(problem: MemoryProblem, plan: MemoryPlan, i: int) -> BufferReport:
     """Story of buffer ``i``."""
     b, life = problem.buffers[i], problem.lifetimes[i]
-    took = [(x, n) for x, y, n in handovers(problem, plan) if y == i]
-    gave = [(y, n) for x, y, n in handovers(problem, plan) if x == i]
+    passed = handovers(problem, plan)
+    took = [(x, n) for x, y, n in passed if y == i]
+    gave = [(y, n) for x, y, n in passed if x == i]
     after = sum(m >> i & 1 for m in problem.before)
     mine = problem.before[i].bit_count()
     streams = sorted({*life.last_use, *life.free_at})

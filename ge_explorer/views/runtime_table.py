@@ -68,14 +68,17 @@ def build(
 def _row(r: StreamRow, marks: Mapping[int, Mark]) -> Row:
     tone: Tone = "" if r.alive else "muted"
     bind = BIND.get(r.bind, Text("–"))
+    rule = Origin.GE_RULE
     mark = marks.get(r.logical) if r.logical is not None else None
 
     def cell(value: int | None) -> str:
         return "–" if value is None else str(value)
 
     cells = (
-        (words(str(r.device_stream)),), (words(plain(r.model, 40) if r.model else "–"),), (words(plain(r.role, 40)),),
-        (words(cell(r.physical)),), (Part(Text(cell(r.logical)), mark=mark),), (words(r.flags, code=True),),
+        (Part(Text(str(r.device_stream)), origin=Origin.ASSUMED),),
+        (words(plain(r.model, 40) if r.model else "–"),), (words(plain(r.role, 40)),),
+        (Part(Text(cell(r.physical)), origin=rule if r.physical is not None else None),),
+        (Part(Text(cell(r.logical)), mark=mark, origin=rule if r.logical is not None else None),), (words(r.flags, code=True),),
         (words(bind.en, bind.zh),), (words("yes", "是") if r.alive else words("no", "否"),),
     )  # fmt: skip
     if mark is None or not r.alive or r.logical is None:

@@ -122,11 +122,10 @@ def _syncs(s: Snapshot, marks: Mapping[int, Mark], chip: Chip, kind: str) -> Gau
     events = [e for e in all_events(s) if e.kind == kind]
     counted = plan.event_num if kind == "event" else plan.notify_num
     used = counted if counted or not events else len({e.id for e in events})
-    by = Counter(e.recv_stream for e in events if e.recv_stream >= 0)
+    by = Counter(logical_of(s, e.recv_stream) for e in events if e.recv_stream >= 0)
     biggest, mark, ref = None, NO_MARK, None
     if by:
         k, n = by.most_common(1)[0]
-        k = logical_of(s, k)
         mark, ref = marks.get(k, NO_MARK), stream_ref(k)
         biggest = Text(f"waits for most: {n}", f"等待最多：{n}")
     if kind == "event":

@@ -43,15 +43,19 @@ def picture(summary: StreamSummary, *, limit: int = LIMIT) -> TablePicture:
 def _picture_row(r: StreamSummaryRow) -> Row:
     none = words("–", tone="muted")
     attached = " ".join(map(str, r.attached_stream_ids))
-    physical = none if r.physical_model_stream_num is None else words(str(r.physical_model_stream_num))
+    physical = (
+        none
+        if r.physical_model_stream_num is None
+        else Part(Text(str(r.physical_model_stream_num)), origin=Origin.GE_RULE)
+    )
     cells = (
         (Part(Text(str(r.logic_stream_id)), origin=Origin.GE_RULE),),
         (words(plain(r.user_stream_label, 40)) if r.user_stream_label else none,),
         (words("yes", "是") if r.is_assigned_by_user_stream_pass else none,),
         (words(attached) if attached else none,),
         (physical,),
-        (words(str(r.hccl_followed_stream_num)),),
-        (words(str(len(r.nodes))),),
+        (Part(Text(str(r.hccl_followed_stream_num)), origin=Origin.GE_RULE),),
+        (Part(Text(str(len(r.nodes))), origin=Origin.GE_RULE),),
     )
     refs = (stream_ref(r.logic_stream_id), *(node_ref(i) for i in r.nodes))
     return Row(cells, stream_ref(r.logic_stream_id), refs)

@@ -54,14 +54,19 @@ def build(
     span = max(1, timeline.makespan_ns) if timeline is not None else 1
     rows = []
     for m in by_letter(marks.values()):
-        about = ", ".join(
-            x for x in (plain(m.engine or _engine(s, m.stream), 40) if m.engine or s.placement else "",
-                        f"label {plain(m.label, 40)}" if m.label else "") if x
-        )  # fmt: skip
-        busy = "–"
+        engine = m.engine or _engine(s, m.stream)
+        about = tuple(
+            words(en, zh, tone="muted", new_line=True)
+            for text, en, zh in (
+                (engine, plain(engine, 40), ""),
+                (m.label, f"label {plain(m.label, 40)}", f"标签 {plain(m.label, 40)}"),
+            )
+            if text
+        )
+        busy = share = "–"
         if timeline is not None:
             b = timeline.busy_ns(m.stream)
-            busy = f"{us(b)} ({number(100 * b / span)} %)"
+            busy, share = us(b), f"{number(100 * b / span)} %"
         own = f"{nodes[m.stream]}" + (f" + {attached[m.stream]}" if attached[m.stream] else "")
         sync = syncs[m.stream]
         who = activators.get(m.stream, [])
@@ -74,11 +79,13 @@ def build(
             Row(
                 (
                     (Part(m.role, mark=m, tone="strong"),
-                     *((words(about, about.replace("label ", "标签 "), tone="muted", new_line=True),) if about else ()),),
+                     *about),
                     (Part(Text(str(m.stream)), origin=Origin.GE_RULE),),
-                    (words(own), *((words(f"+ {sync} sync", f"+ {sync} 同步", tone="muted", new_line=True),) if sync else ())),
+                    (Part(Text(own), origin=Origin.GE_RULE),
+                     *((words(f"+ {sync} sync", f"+ {sync} 同步", tone="muted", new_line=True),) if sync else ())),
                     *_loaded(loads, m.stream),
-                    (Part(Text(busy), origin=_origin(timeline)),) if timeline else (words("–", tone="muted"),),
+                    (Part(Text(busy), origin=_origin(timeline)), words(share, tone="muted", new_line=True))
+                    if timeline else (words("–", tone="muted"),),
                     starters or (words("–", tone="muted"),),
                 ),
                 stream_ref(m.stream),

@@ -105,9 +105,12 @@ def _gap(g: GapBar, lay: Layout, scale: float, lang: str) -> str:
     body = rect(left, y, w, h, stroke=LIGHT.ink3, stroke_class="s-ink3", dash="2 2", fill="transparent")
     if w > width(why) + 14:
         body += words(left + 8, y + h / 2 + 4, why, role="ink2", halo="bg")
-    elif g.short and w > 15:
+    elif g.short and w > 11 + 4 * len(g.short):
         cx, cy = left + w / 2, y + h / 2
-        shape = f'<circle class="f-bg s-ink" cx="{cx:.1f}" cy="{cy:.1f}" r="7" fill="{LIGHT.bg}" stroke="{LIGHT.ink}"/>'
+        r = 5 + 2 * len(g.short)
+        shape = (
+            f'<circle class="f-bg s-ink" cx="{cx:.1f}" cy="{cy:.1f}" r="{r}" fill="{LIGHT.bg}" stroke="{LIGHT.ink}"/>'
+        )
         if g.short == "c":
             shape = rect(
                 cx - 6.5, cy - 6.5, 13, 13, fill=LIGHT.bg, fill_class="f-bg", stroke=LIGHT.ink, stroke_class="s-ink"

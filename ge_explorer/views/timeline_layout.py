@@ -86,7 +86,7 @@ class Layout:
             x = p.single_ns * k
             d.lines.append({"x0": x, "x1": x, "y0": 0, "y1": bottom, "color": "ink2", "dash": "dashed"})
             word = Text("single", "单流").get(lang)
-            right = x > 0.55 * self.end_us
+            right = x > 0.55 * self.end_us and not _near(p)
             y = middle + 8
             d.notes.append(
                 _note(
@@ -120,8 +120,14 @@ def place(p: TimelinePicture | None) -> Layout:
     pitch = 40 if lanes <= 8 else 28 if lanes <= 20 else 16
     top = _BRACKET + _TOP if p.windows.dominator else _TOP
     below = 22 if p.windows.side else 4
-    end = max(p.makespan_ns * 1.09, (p.single_ns or 0) * 1.02, 1) / 1000
+    room = 1.28 if _near(p) else 1.02  # a label that does not fit between the two lines stands right of the second
+    end = max(p.makespan_ns * 1.16, (p.single_ns or 0) * room, 1) / 1000
     return Layout(max(1, lanes), len(p.cores), pitch, top, below, end)
+
+
+def _near(p: TimelinePicture) -> bool:
+    """The single-stream line follows the makespan so closely that its label does not fit between them."""
+    return p.single_ns is not None and 0 <= p.single_ns - p.makespan_ns < 0.28 * p.single_ns
 
 
 def _note(x: float, y: float, text: str, color: str, style: str, align: str, dx: float, fill: str) -> dict[str, Any]:

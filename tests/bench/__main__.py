@@ -170,8 +170,15 @@ def reduction() -> list[Row]:
     return [Row(*f) for f in figures()]
 
 
+def shapes() -> list[Row]:
+    """Row 13: ranks known, and time against ONNX's inference."""
+    from tests.bench.shapes import figures
+
+    return [Row(*f) for f in figures()]
+
+
 ROWS: dict[str, Callable[[], list[Row]]] = {
-    "import": import_time, "pipeline": pipeline, "layout": layout, "memory": memory,
+    "import": import_time, "pipeline": pipeline, "layout": layout, "memory": memory, "shapes": shapes,
     "events": events, "concurrency": concurrency, "reduction": reduction, "simulation": simulation,
 }  # fmt: skip
 

@@ -163,3 +163,31 @@ def test_unknown_view_is_an_option_error() -> None:
     with pytest.raises(OptionError):
         show_memory(fork_join().session, view="pie")
     assert "gx-alone" in show_memory(fork_join().session, view="ab", a="none", b="hb")._dom_classes
+
+
+def test_large_graphs_ask_before_they_run_slow_planners(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ge_explorer.views.memory_plans.SEARCH_UPTO", 3)
+    panel = MemoryPanel(view="ab")
+    panel.update(context(random_case(1)))
+    assert panel.page is not None
+    assert panel.page.book is not None
+    for view in ("ab", "steps", "planners"):
+        press(panel, "view", view)
+        assert "only when asked" in panel.body.html
+        assert 'data-do="everything"' in panel.bar.html
+        assert not panel.page.book.has("ge")
+    press(panel, "everything")
+    assert panel.page.book.has("ge")
+    assert "only when asked" not in panel.body.html
+
+
+def test_selection_does_not_build_a_raster_again() -> None:
+    case = random_case(4, nodes=260)
+    panel = MemoryPanel(view="lifetimes")
+    panel.update(context(case))
+    before = panel.chart("lifetimes").sources["raster"].data["image"][0]
+    panel.update(context(case, buffer(7)))
+    assert panel.page is not None
+    assert panel.page.built.count("lifetimes") == 1
+    assert panel.chart("lifetimes").sources["raster"].data["image"][0] is before
+    assert len(panel.chart("lifetimes").sources["picked"].data["left"]) == 1

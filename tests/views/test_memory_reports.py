@@ -146,7 +146,8 @@ def test_price_of_a_fork_join_is_one_buffer() -> None:
 def test_slow_planners_wait_on_large_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ge_explorer.views.memory_plans.SEARCH_UPTO", 3)
     case = random_case(1)
-    assert memory_planners.compare(case.book).waiting == ("ge-priority", "search")
+    assert memory_planners.compare(case.book).waiting == ("ge", "ge-priority", "search")
+    assert memory_planners.compare(case.book).price == ()
     assert memory_planners.compare(case.book, everything=True).waiting == ()
 
 

@@ -82,7 +82,7 @@ def test_streams_table_shows_identity_number_load_and_activator() -> None:
     known = {n: x for n in (0, 1) if (x := s.identities.of(1, n)) is not None}
     rows = streams.build(s.trace.final, known, timeline=s.timeline).tables[0].rows
     side = [" ".join(x.text.en for x in c) for c in rows[1].cells]
-    assert side == ["side label 22", "0", "4", "–", "–", "69.1 us (42 %)", "post_norm"]
+    assert side == ["side label 22", "0", "4", "–", "–", "69.1 us 42 %", "post_norm"]
 
 
 @pytest.mark.parametrize(("limit", "tone"), [(1984, ""), (1, "error")])

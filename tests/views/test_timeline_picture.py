@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
@@ -14,6 +15,7 @@ from ge_explorer.views import timeline
 from ge_explorer.views.marks import as_json
 from ge_explorer.views.palette import StreamIdentity
 from ge_explorer.views.timeline import TimelinePicture, Window, Windows
+from ge_explorer.views.timeline_layout import place
 from tests.views.panel_cases import moe_session, moe_snapshot, moe_timeline
 
 
@@ -101,3 +103,13 @@ def test_the_model_is_plain_json_in_both_languages() -> None:
     text = json.dumps(as_json(picture()), ensure_ascii=False)
     assert "等待事件" in text
     assert "waits for event" in text
+
+
+@pytest.mark.parametrize("single", [170_000, 199_200, 400_000])
+def test_label_of_the_single_stream_stands_where_it_covers_nothing(single: int) -> None:
+    p = replace(picture(), single_ns=single)
+    lay = place(p)
+    at = next(n for n in lay.drawing(p, "en").notes if n["text"].startswith("single"))
+    room = (lay.end_us - at["x"]) if at["align"] == "left" else at["x"] - p.makespan_ns / 1000
+    assert room >= 0.2 * lay.end_us, "90 px of a narrow plot"
+    assert lay.end_us >= 1.15 * p.makespan_ns / 1000, "so much stays for the makespan"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ge_explorer.issue import Issue
-from ge_explorer.memory.formats.plan_json import Allocation, PlanFile
+from ge_explorer.memory.formats.plan_json import NONE, Allocation, PlanFile
 from ge_explorer.memory.model import FOREVER
 from ge_explorer.memory.verify import MAX_RACES, MISALIGNED, OUTSIDE, RACE
 from ge_explorer.text import Text
@@ -24,10 +24,7 @@ def check_plan(plan: PlanFile) -> tuple[Issue, ...]:
         if count > MAX_RACES:
             continue
         begin, end = max(x.offset, y.offset), min(x.offset + x.size, y.offset + y.size)
-        if plan.ordered_by_streams:
-            why = Text("no order of the streams keeps them apart", "流之间没有任何先后顺序将二者分开")
-        else:
-            why = Text("both are alive at the same time", "二者的生命周期重叠")
+        why, fix = _reason(plan, x, y)
         issues.append(
             Issue(
                 RACE, "error",
@@ -37,7 +34,7 @@ def check_plan(plan: PlanFile) -> tuple[Issue, ...]:
                     f"{x.name} 与 {y.name} 共用 {x.pool} 的字节 {begin}..{end}，但{why.get('zh')}：一方可能覆盖另一方仍需要的数据",
                 ),
                 (),
-                Text("Give the tensors separate bytes, or add an event between them.", "请使用不同的字节，或在二者之间加事件。"),
+                fix,
                 SOURCE,
             )
         )  # fmt: skip
@@ -47,6 +44,32 @@ def check_plan(plan: PlanFile) -> tuple[Issue, ...]:
             Issue(RACE, "error", Text(f"{more} more races of this kind", f"另有 {more} 处同类竞争"), source=SOURCE)
         )
     return tuple(issues)
+
+
+def _reason(plan: PlanFile, x: Allocation, y: Allocation) -> tuple[Text, Text]:
+    """(why the two may be alive together, what would help). With rows over the streams: the last user without a path and the
+    producer it would have to precede, for the order that lacks least.
+    """
+    apart = Text("Give the tensors separate bytes.", "请使用不同的字节。")
+    if not plan.ordered_by_streams:
+        return Text("both are alive at the same time", "二者的生命周期重叠"), apart
+    missing = min(_missing(x, y), _missing(y, x), key=len)
+    first, second, column = missing[0]
+    if len(first.last_users) <= column or first.last_users[column] == NONE or second.producer == NONE:
+        return Text("no order of the streams keeps them apart", "流之间没有任何先后顺序将二者分开"), apart
+    user, writer, s, t = first.last_users[column], second.producer, plan.streams[column] if plan.streams else 0, second.name
+    return (
+        Text(f"nothing orders {user} (stream {s}) before {writer}, which writes {t}",
+             f"没有任何机制保证 {user}（流 {s}）先于写入 {t} 的 {writer}"),
+        Text(f"Add an event from {user} to {writer}, or give the tensors separate bytes.",
+             f"在 {user} 与 {writer} 之间加一个事件，或使用不同的字节。"),
+    )  # fmt: skip
+
+
+def _missing(x: Allocation, y: Allocation) -> list[tuple[Allocation, Allocation, int]]:
+    """Streams (as columns) on which X is not surely done when Y is first written."""
+    need, have = x.free_after or (), y.starts_after or ()
+    return [(x, y, c) for c, (a, b) in enumerate(zip(need, have, strict=True)) if a > b]
 
 
 def _layout(plan: PlanFile) -> Iterator[Issue]:

@@ -3,7 +3,8 @@
 Known names are ``summary`` and ``tensor_allocations`` with ``name``, ``size_bytes``, ``pool``, ``offset``, ``lifetime`` "[a, b)" …
 Ours on top: ``format``, ``planner``, ``peak_bytes``, bounds, alignment, and per tensor two rows of numbers over ``streams``:
 ``starts_after`` (tasks of each stream that are surely done when it is first written) and ``free_after`` (tasks of each stream
-that must be done before its bytes are free). X may hand bytes to Y when free_after(X) <= starts_after(Y) on every stream.
+that must be done before its bytes are free), with the names of those last tasks in ``last_users``. X may hand bytes to Y when
+free_after(X) <= starts_after(Y) on every stream.
 A file without these rows is judged by its lifetimes, as if everything ran on one stream.
 """
 
@@ -33,7 +34,10 @@ _LIFETIME = re.compile(r"\[\s*(\d{1,18})\s*,\s*(\d{1,18}|end)\s*\)")
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """One tensor of a plan file. ``begin``/``end`` half-open (end None: to the end); rows of the streams or None."""
+    """One tensor of a plan file. ``begin``/``end`` half-open (end None: to the end); rows of the streams or None.
+
+    ``last_users``: the last task per stream that touches it ("N/A": none there), empty when the file does not say.
+    """
 
     name: str
     size: int
@@ -43,6 +47,8 @@ class Allocation:
     end: int | None
     starts_after: tuple[int, ...] | None
     free_after: tuple[int, ...] | None
+    producer: str = NONE
+    last_users: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +98,8 @@ def plan_record(
         }  # fmt: skip
         if rows is not None:
             one["starts_after"], one["free_after"] = rows.start[b.id].tolist(), rows.need[b.id].tolist()
+            last = {s: names.get(v, f"#{v}") for s, v in life.last_use.items()}
+            one["last_users"] = [last.get(s, NONE) for s in hb.streams] if hb is not None else []
         tensors.append(one)
     return {
         "format": FORMAT,
@@ -104,7 +112,12 @@ def plan_record(
         "summary": {
             "total_tensors": len(tensors),
             "memory_pool_info": {
-                POOL: {"capacity_bytes": plan.peak, "used_bytes": plan.peak, "utilization": 1.0 if plan.peak else 0.0}
+                POOL: {
+                    "capacity_bytes": plan.peak,
+                    "used_bytes": plan.peak,
+                    "utilization": 1.0 if plan.peak else 0.0,
+                    "utilization_text": "100.0%" if plan.peak else "0.0%",
+                }
             },
         },
         "tensor_allocations": tensors,
@@ -182,13 +195,22 @@ def _allocation(t: Any, where: str, width: int) -> Allocation:
         rows.append(row)
     return Allocation(
         str(t["name"]), _whole(t["size_bytes"], "size_bytes", where), str(t.get("pool", POOL)),
-        _whole(t["offset"], "offset", where), begin, end, *rows,
+        _whole(t["offset"], "offset", where), begin, end, rows[0], rows[1], str(t.get("producer_op", NONE)),
+        _users(t.get("last_users"), max(width, 1), f"{where}, last_users"),
     )  # fmt: skip
 
 
 def _row(value: Any, where: str) -> tuple[int, ...]:
     if not isinstance(value, list) or not all(type(x) is int and -1 <= x <= NEVER for x in value):
         raise InputError("a list of whole numbers is needed", where=where, got=value)
+    return tuple(value)
+
+
+def _users(value: Any, width: int, where: str) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list) or len(value) not in (0, width) or not all(isinstance(x, str) for x in value):
+        raise InputError("a list with one name per stream is needed", where=where, got=value)
     return tuple(value)
 
 

@@ -61,6 +61,9 @@ def _rule(key: str) -> str:
 def makes_cycle(g: Graph, members: Sequence[int]) -> bool:
     """True if a path leaves the set and comes back into it: as one node it would wait for itself."""
     inside = set(members)
+    exits = [m for m in members if any(s not in inside for s in g.succ[m])]
+    if len(exits) < 2 and _all_feed(g, inside, exits):  # a way back in would be a loop of the graph as it is
+        return False
     seen: set[int] = set()
     todo = [s for m in members for s in g.succ[m] if s not in inside]
     while todo:
@@ -71,6 +74,19 @@ def makes_cycle(g: Graph, members: Sequence[int]) -> bool:
             seen.add(i)
             todo.extend(g.succ[i])
     return False
+
+
+def _all_feed(g: Graph, inside: set[int], exits: Sequence[int]) -> bool:
+    """True if every member leads to the only exit without leaving the set (or nothing leaves it at all)."""
+    if not exits:
+        return True
+    reached, todo = {exits[0]}, [exits[0]]
+    while todo:
+        for p in g.pred[todo.pop()]:
+            if p in inside and p not in reached:
+                reached.add(p)
+                todo.append(p)
+    return reached == inside
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ge_explorer.graph.constant import NUMPY_DTYPES, VALUE, VALUE_LIMIT, ConstantValue
 from ge_explorer.graph.edit import GraphEditor
@@ -14,6 +15,12 @@ from ge_explorer.passes.optimize.fusion_legality import inherited
 ORIGINAL_NAMES, ORIGINAL_TYPES = "_datadump_original_op_names", "_datadump_original_op_types"
 FROM_FOLDING = "_is_from_constant_folding"
 OUTPUT_ORIGIN = "_datadump_origin_name"
+GIVEN = "_gx_duration"
+"""Start of our attributes for a given duration (graph/builder.py)."""
+
+
+_PLACES: WeakKeyDictionary[Graph, dict[int, int]] = WeakKeyDictionary()
+"""Place of each node in its scope's list, per graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +85,8 @@ def _apply(g: Graph, rewrites: Sequence[Rewrite]) -> tuple[Graph, tuple[tuple[Re
     moved: dict[int, int] = {}
     became: dict[int, int] = {}
     made = tuple((r, _apply_one(editor, g, r, taken, moved, became)) for r in rewrites)
+    editor.redirect_all(moved)
+    editor.remove_nodes(m for r in rewrites for m in r.members)
     new = editor.freeze()
     maybe = dict.fromkeys(c for r in rewrites for c in _constants_of(g, r.members))
     lost = [c for c in maybe if not new.data_out[c] and not new.control_out[c]]
@@ -95,7 +104,8 @@ def _apply_one(
     scope = g.node(r.members[0]).scope
     taken.difference_update(g.node(m).name for m in r.members)
     names, types = original_names(g, r.members)
-    attrs = {**r.attrs, **inherited(g, r.members), ORIGINAL_NAMES: names, ORIGINAL_TYPES: types}
+    own = {k: v for k, v in r.attrs.items() if not k.startswith(GIVEN)}  # a duration of one member is not that of all
+    attrs = {**own, **inherited(g, r.members), ORIGINAL_NAMES: names, ORIGINAL_TYPES: types}
     fed = [
         _constant(editor, t, scope, taken) if isinstance(t, NewConst) else None if t is None else moved.get(t, t)
         for t in r.inputs
@@ -110,7 +120,6 @@ def _apply_one(
         moved[t] = editor.output(new, k)
         origin = g.tensor(t).attrs.get(OUTPUT_ORIGIN, g.node(g.tensor(t).producer).name)
         editor.set_tensor(moved[t], attrs={**g.tensor(t).attrs, OUTPUT_ORIGIN: origin})
-        editor.redirect(t, moved[t])
     for m in r.members:
         for c in g.node(m).control_in:
             if c not in inside:
@@ -118,7 +127,6 @@ def _apply_one(
         for c in g.control_out[m]:
             if c not in inside:
                 editor.add_control(new, became.get(c, c))
-    editor.remove_nodes(r.members)
     became.update(dict.fromkeys(r.members, new))
     return new
 
@@ -167,5 +175,8 @@ def in_order(g: Graph, members: Sequence[int]) -> tuple[int, ...]:
     """Members by their place in the scope's node list (GE's node id order before a sort)."""
     if not members:
         return ()
-    place = {i: k for k, i in enumerate(g.scope(g.node(members[0]).scope).nodes)}
-    return tuple(sorted(members, key=lambda m: place[m]))
+    place = _PLACES.get(g)
+    if place is None:
+        place = {i: k for s in g.scopes if s is not None for k, i in enumerate(s.nodes)}
+        _PLACES[g] = place
+    return tuple(sorted(members, key=place.__getitem__))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ge_explorer.device.work import FAMILY
+from ge_explorer.device.work import family_of
 from ge_explorer.graph.builder import PARENT_INDEX
 from ge_explorer.graph.model import DATA_LIKE, Graph, Node, Shape
 
@@ -66,7 +66,7 @@ def _known(shape: Shape) -> bool:
 def _followed(g: Graph, n: Node, shape: Shape, done: Mapping[int, Shape | None]) -> Shape:
     ins = [done.get(t) if t is not None else None for t in n.inputs]
     guess: Shape | None = None
-    family = FAMILY.get(n.op, "")
+    family = family_of(n.op)
     first = ins[0] if ins else None
     if family in ("elementwise",) or n.op in ("Relu", "SelectV2"):
         guess = _broadcast([s for s in ins if s is not None])

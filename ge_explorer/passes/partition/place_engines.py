@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from ge_explorer.device.engines import GE_ENGINES
+from ge_explorer.device.engines import GE_ENGINES, VECTOR_ENGINE
 from ge_explorer.device.op_table import (
     AICORE,
     AICPU_ASCEND,
@@ -19,6 +19,7 @@ from ge_explorer.device.op_table import (
     OpPlace,
     place_of,
 )
+from ge_explorer.device.overrides import OPTION, read_overrides
 from ge_explorer.errors import ContractError
 from ge_explorer.graph.builder import GX_CORE, GX_ENGINE
 from ge_explorer.graph.model import Graph, Node
@@ -53,6 +54,7 @@ class PlaceEngines(Pass):
     """Give every node its engine and core kind.
 
     Rule, first match wins:
+    0. The user's table (``gx.placement``), by node name, then by operator type.
     1. The node says it itself: our ``_gx_engine`` and ``_gx_core``, or GE's ``_lxfusion_engine_name`` and
        ``_cube_vector_core_type`` in a dump.
     2. AI Core types whose tensors are double, complex or string go to the AI CPU.
@@ -72,11 +74,15 @@ class PlaceEngines(Pass):
     reads: ClassVar[frozenset[str]] = frozenset({"graph"})
     writes: ClassVar[frozenset[str]] = frozenset({"placement"})
     ge_name: ClassVar[str] = "EnginePlacer"
+    option_keys: ClassVar[frozenset[str]] = frozenset({OPTION})
     source: ClassVar[str] = _PLACER
     fidelity = "simplified"
     rules = MappingProxyType(
         {
             "user": Rule(Text("You set the engine or core kind of this node.", "由用户为此节点指定。"), "ours"),
+            "user-table": Rule(
+                Text("Your placement table names this node or its type.", "用户的放置表指定了此节点或其类型。"), "ours"
+            ),
             "given": Rule(Text("The dump names the engine or core kind.", "由 dump 中的属性给出。"), _PLACER),
             "rts": Rule(
                 Text("The runtime engine registers this type.", "此类型由运行时引擎（RTS）注册。"),
@@ -149,8 +155,13 @@ class PlaceEngines(Pass):
         engine, core, reason = [""] * g.id_bound, [""] * g.id_bound, [""] * g.id_bound
         unknown: dict[str, list[Ref]] = {}
         strange: list[Ref] = []
+        table = read_overrides(ctx.option(OPTION))
         for n in g:
             e, c, why = self._place(g, n, strange)
+            wanted = table.get(f"node:{n.name}") or table.get(n.op)
+            if wanted is not None:
+                e = wanted.engine or (e if e in (AICORE, VECTOR_ENGINE) or not _kernel(wanted.core) else AICORE)
+                c, why = wanted.core or _core_for(e, c), "user-table"
             engine[n.id], core[n.id], reason[n.id] = e, c, why
             if why == "assumed":
                 unknown.setdefault(n.op, []).append(Ref("node", n.id))
@@ -191,6 +202,11 @@ class PlaceEngines(Pass):
         for n in after.graph:
             if p is None or not p.engine[n.id] or p.core[n.id] not in CORES:
                 raise ContractError("a node has no engine", where=n.name)
+
+
+def _kernel(core: str) -> bool:
+    """True for a core kind that only the AI Core engines have."""
+    return core in ("AIC", "AIV", "MIX")
 
 
 def _core_for(engine: str, core: str) -> str:

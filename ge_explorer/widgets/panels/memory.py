@@ -22,6 +22,8 @@ NONE = Text(
     "Memory is not planned yet at this step; it is planned after the streams.",
     "此步骤还没有内存规划；内存在流分配之后规划。",
 )
+SINGLE_UPTO = 4_000
+"""Nodes up to which a panel alone compiles the graph a second time to say what one stream needs."""
 KEPT = 4
 """Planned states whose other plans are kept."""
 
@@ -71,7 +73,10 @@ class MemoryPanel:
         if s.memory is None:
             return None
         identities = ctx.identities_at(ctx.step)
-        single = ctx.single("peak")
+        known = len(s.graph) <= SINGLE_UPTO or hasattr(
+            ctx.session, "results"
+        )  # a session of its own would compile again
+        single = ctx.single("peak") if known else None
         key = (id(s), id(ctx.timeline), tuple(identities.items()), single, id(ctx.session.trace))
         if self.page is not None and key == self._key and self.page.s is s:
             return self.page

@@ -68,6 +68,7 @@ class LifeChart:
         self.sources = {n: ColumnDataSource({}) for n in ("use", "wait", "reads", "raster", "lines", "picked")}
         self._figure: Any = None
         self._last: tuple[PanelContext, MemoryPage, MemoryChoice] | None = None
+        self._painted: tuple[Any, ...] = ()
         self.host.head.observe(lambda _c: self._last and self.update(*self._last), "ground")
 
     def _make(self) -> LayoutDOM:
@@ -125,11 +126,20 @@ class LifeChart:
         lines, chosen = [], []
         if h.raster is None:
             self.sources["raster"].data = {"image": [], "dw": [], "dh": []}
+            self._painted = ()
         else:
             n, height = int(h.ids.size), h.raster.shape[0]
             tall = max(1, RASTER_HEIGHT // height)
-            self.sources["raster"].data = {"image": [pixels(h.raster, theme, tall)], "dw": [h.end * k], "dh": [height]}
+            if self._painted != (id(h), theme):
+                self.sources["raster"].data = {
+                    "image": [pixels(h.raster, theme, tall)],
+                    "dw": [h.end * k],
+                    "dh": [height],
+                }
+            self._painted = (id(h), theme)
             for at, i in enumerate(h.ids.tolist()):
+                if n > HOVERED and v.buffer(i).id not in picked:
+                    continue
                 y = height - 1 - at * height // n
                 box = {
                     "left": int(v.begin[i]) * k,

@@ -95,6 +95,7 @@ class MapChart:
         self._labels: Labels | None = None
         self._last: tuple[PanelContext, MemoryPage, MemoryChoice] | None = None
         self._shown: tuple[Any, ...] | None = None
+        self._grounded: tuple[Any, ...] = ()
         self.host.head.observe(lambda _c: self._last and self.update(*self._last), "ground")
         self.side.observe(self._clicked, "clicked")
 
@@ -170,6 +171,9 @@ class MapChart:
 
     def _ground(self, page: MemoryPage, p: MemoryPicture, theme: Theme) -> None:
         """Raster of all buffers, when not all of them are shapes."""
+        if self._grounded == (id(p), theme):
+            return
+        self._grounded = (id(p), theme)
         if not p.left_out:
             self.sources["ground"].data = {"image": [], "dw": [], "dh": []}
             return

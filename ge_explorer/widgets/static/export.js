@@ -3,7 +3,7 @@
 (() => {
   const D = JSON.parse(document.getElementById("data").textContent);
   const NS = "http://www.w3.org/2000/svg", G = D.graph, LAST = D.steps.length - 1;
-  const S = { step: LAST, selected: null, tab: "timeline", lang: "en" };
+  const S = { step: LAST, selected: null, tab: "timeline", lang: "en", quiet: true };
   const t = (v) => (S.lang === "zh" ? v.zh || v.en : v.en), z = (en, zh) => (S.lang === "zh" ? zh : en);
   const h = (tag, props, ...kids) => {
     const el = document.createElement(tag);
@@ -71,7 +71,7 @@
   const look = () => root.setAttribute("viewBox", `${view.x} ${view.y} ${view.w} ${view.h}`);
   const fitAll = () => {
     const r = canvas.getBoundingClientRect(), k = Math.max(size.w / Math.max(1, r.width), size.h / Math.max(1, r.height), 0.6);
-    const max = Math.min(k, 3); // very deep graphs open at a readable scale, at their beginning
+    const max = Math.min(k, 1.5); // very deep graphs open at a readable scale, at their beginning
     Object.assign(view, { w: r.width * max, h: r.height * max, x: 0, y: Math.min(0, (size.h - r.height * max) / 2) });
     look();
   };
@@ -127,6 +127,7 @@
       h("button", { id: "prev", onclick: () => go(S.step - 1), "aria-label": z("Previous step", "上一步") }, "‹"),
       h("span", { id: "where" }, z(`Step ${S.step + 1} / ${LAST + 1}`, `第 ${S.step + 1} / ${LAST + 1} 步`)),
       h("button", { id: "next", onclick: () => go(S.step + 1), "aria-label": z("Next step", "下一步") }, "›"),
+      h("button", { id: "quiet", "aria-pressed": S.quiet ? "true" : "false", onclick: () => { S.quiet = !S.quiet; draw(); } }, S.quiet ? z("Show unchanged", "显示无变化") : z("Hide unchanged", "隐藏无变化")),
       h("span", { class: "gx-sp" }),
       h("button", { id: "fit", onclick: fitAll }, z("Fit", "适应窗口")),
       h("button", { id: "lang", onclick: () => { S.lang = S.lang === "en" ? "zh" : "en"; document.documentElement.lang = S.lang; draw(); } }, z("中文", "EN")),
@@ -134,8 +135,19 @@
   }
   function drawStrip() {
     const chip = (k, title, small, cls) => h("button", { "data-step": k, "aria-current": k === S.step ? "true" : null, class: cls || null, onclick: () => go(k) }, title, h("small", {}, small));
-    parts.strip.replaceChildren(chip(-1, z("Start", "初始"), ""), ...D.steps.map((x, k) =>
-      chip(k, t(x.title), x.error ? z("failed", "失败") : t(x.badge), x.status === "failed" ? "gx-failed" : x.status === "disabled" ? "gx-off" : "")));
+    const out = [chip(-1, z("Start", "初始"), "")];
+    let folded = 0;
+    const flush = () => {
+      if (folded) out.push(h("button", { class: "gx-fold", title: z("Show steps that changed nothing", "显示无变化的步骤"), onclick: () => { S.quiet = false; draw(); } }, "⋯", h("small", {}, String(folded))));
+      folded = 0;
+    };
+    D.steps.forEach((x, k) => {
+      if (S.quiet && k !== S.step && (x.status === "unchanged" || x.status === "skipped")) { folded += 1; return; }
+      flush();
+      out.push(chip(k, t(x.title), x.error ? z("failed", "失败") : t(x.badge), x.status === "failed" ? "gx-failed" : x.status === "disabled" ? "gx-off" : ""));
+    });
+    flush();
+    parts.strip.replaceChildren(...out);
   }
   function drawSide() {
     side.replaceChildren();

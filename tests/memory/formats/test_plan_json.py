@@ -18,6 +18,7 @@ from ge_explorer.memory.planner import plan_hb, plan_none
 from ge_explorer.memory.problem import build_problem, order_before_events
 from ge_explorer.memory.verify import find_races
 from tests.memory.search.problems import from_rows
+from tests.memory.teaching.graphs import case
 
 ARTICLE = {
     "summary": {"total_tensors": 2, "memory_pool_info": {"temporary": {"capacity_bytes": 100, "used_bytes": 80}}},
@@ -124,3 +125,23 @@ def changed(**fields: Any) -> str:
 def test_bad_files_are_one_clear_error(text: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         parse_plan(text, "plan.json")
+
+
+def test_a_race_in_a_file_names_reader_producer_and_the_event_that_would_help() -> None:
+    c = case("ABXY", "AB XY", side="XY")
+    record = plan_record(c.problem, c.plan("interval"), c.hb, c.graph.unique_names)
+    assert record["tensor_allocations"][0]["last_users"] == ["B", "N/A"]
+    found = check_plan(parse_plan(json.dumps(record)))
+    assert [i.code for i in found] == ["GX201", "GX201"]
+    assert "A:0 and X:0 share bytes 0..4096" in found[0].message.en
+    assert "nothing orders B (stream 0) before X, which writes X:0" in found[0].message.en
+    assert found[0].fix is not None
+    assert "Add an event from B to X" in found[0].fix.en
+    assert found[0].fix.zh
+    for t in record["tensor_allocations"]:
+        del t["last_users"]
+    silent = check_plan(parse_plan(json.dumps(record)))
+    assert "no order of the streams" in silent[0].message.en
+    record["tensor_allocations"][0]["last_users"] = ["B"]
+    with pytest.raises(InputError, match="one name per stream"):
+        parse_plan(json.dumps(record))
