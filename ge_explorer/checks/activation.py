@@ -11,7 +11,7 @@ from ge_explorer.issue import Issue
 from ge_explorer.text import Text
 
 LIST, SWITCH_LIST, LABEL, NOBODY, PART, EARLY, AT_ONCE = "GX119", "GX136", "GX137", "GX138", "GX139", "GX140", "GX141"
-FIRST_ACTIVE, LABELS = "subgraph_first_active", "_active_label_list"
+LABELS = "_active_label_list"
 SOURCE = "sync.md 19.9"
 
 
@@ -137,21 +137,17 @@ def _part_issue(c: Context, st: int, whole: int, head: int) -> Issue:
 def early_users(c: Context) -> Iterator[Issue]:
     """GX140: a stream that a node starts should not carry nodes from before it: they would wait for it (inferred)."""
     g, plan = c.s.graph, c.plan
-    heads = [i for i in plan.active if c.node_ref(i) and holds_back(c.s, i) and not is_loop_activator(c.s, i)]
+    heads = {i for i in plan.active if c.node_ref(i) and holds_back(c.s, i) and not is_loop_activator(c.s, i)}
     if not heads:
         return
     place = {v: k for k, v in enumerate(plan.sequence)}
-    for i in heads:
-        for st in dict.fromkeys(plan.active[i]):
-            first = plan.ends[0].get(st)
-            if first is None or first[0] >= place.get(i, -1) or st == plan.of_node[i]:
-                continue
-            if (
-                BRANCH_NODE in g.node(i).attrs
-                and g.node(i).op == "StreamActive"
-                and not g.node(i).attrs.get(FIRST_ACTIVE)
-            ):
-                continue  # GE appends these at the end of the list, behind what they start (sync.md 24.3)
+    for st, nodes in c.started_by.items():
+        first = plan.ends[0].get(st)
+        # GE appends the StreamActive of a switch at the end of the list, behind what it starts (sync.md 24.3).
+        real = [i for i in nodes if not any(g.node(x).op == "StreamSwitch" for x in g.node(i).control_in)]
+        if first is None or len(real) < len(nodes) or first[0] >= min(place.get(i, -1) for i in nodes):
+            continue
+        for i in (x for x in nodes if x in heads and st != plan.of_node[x]):
             a, b = c.name(i), c.name(first[1])
             yield Issue(
                 EARLY, "warning",

@@ -18,6 +18,8 @@ from ge_explorer.trace.state import SYNC_OPS
 IN_BRANCH = "GX142"
 CHOOSERS = frozenset({"If", "_If", "StatelessIf", "Case", "StatelessCase"})
 LIMIT = 50
+DROPPED = Text("GE dropped the direct event without looking at branches", "GE 去掉直接事件时不考虑分支")
+CUT = Text("the split cut the stream inside that branch", "切分点落在该分支内部")
 Choice = tuple[int, int]
 """(holder, branch scope)."""
 
@@ -53,6 +55,7 @@ def branch_cover(c: Context) -> Iterator[Issue]:
     if sure is None:
         return
     count = 0
+    whole = order_of_any_choice(c.unsplit) if c.unsplit is not None else None
     for u, v in dict.fromkeys(g.dependencies):
         if u not in hb or v not in hb or not hb.ordered(u, v) or sure.ordered(u, v):
             continue
@@ -65,12 +68,12 @@ def branch_cover(c: Context) -> Iterator[Issue]:
         by = _cover(c, hb, u, v)
         where = f" (event to {c.name(by)})" if by >= 0 else ""
         where_zh = f"（到 {c.name(by)} 的事件）" if by >= 0 else ""
+        why = CUT if whole is not None and whole.ordered(u, v) else DROPPED
         yield Issue(
             IN_BRANCH, "warning",
             Text(
-                f"{b} is ordered after {a} only through a branch{where} that may not run; GE dropped the direct event without "
-                f"looking at branches",
-                f"{b} 仅通过一个可能不执行的分支{where_zh}排在 {a} 之后；GE 去掉直接事件时不考虑分支",
+                f"{b} is ordered after {a} only through a branch{where} that may not run; {why.en}",
+                f"{b} 仅通过一个可能不执行的分支{where_zh}排在 {a} 之后；{why.zh}",
             ),
             (Ref("node", u), Ref("node", v), *((Ref("node", by),) if by >= 0 else ())),
             Text(f"Add a control edge from {a} to the node that owns the branches, or keep the branches on streams of their own.",

@@ -8,6 +8,7 @@ from ge_explorer.checks.context import Context
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue
 from ge_explorer.text import Text
+from ge_explorer.trace.state import SYNC_OPS
 
 NOT_JOINED, AT_LOAD, BODY = "GX115", "GX126", "GX121"
 
@@ -24,9 +25,11 @@ def joined_streams(c: Context) -> Iterator[Issue]:
     end = ends[-1]
     own = hb.streams[int(hb.column[hb.row[end]])]
     for st in hb.streams:
-        task = hb.on_stream(st)[-1]
+        # Sends and receives at the end leave no result.
+        rows = [t for t in hb.on_stream(st) if s.graph.node(plan.tasks.node(t)).op not in SYNC_OPS]
+        task = rows[-1] if rows else end
         last = plan.tasks.node(task)
-        if st == own or hb.ordered(task, end) or task in plan.tasks.owner:
+        if st == own or task == end or hb.ordered(task, end) or task in plan.tasks.owner:
             continue
         yield Issue(
             NOT_JOINED, "warning",
@@ -71,22 +74,24 @@ def subgraph_bodies(c: Context) -> Iterator[Issue]:
     for and what waits for the holder. GE's label maker adds StreamActive and LabelSet nodes for that; graphs that did not come
     from GE have none.
     """
-    g, of, hb = c.s.graph, c.plan.of_node, c.hb
+    g, hb = c.s.graph, c.hb
     if hb is None:
         return
+    column = c.plan.tasks.stream
     place = {v: k for k, v in enumerate(c.plan.sequence)} if any(n.subgraphs for n in g) else {}
     for holder in g:
-        if not holder.subgraphs or of[holder.id] < 0:
+        own = column.get(holder.id)
+        if not holder.subgraphs or own is None:
             continue
         by_stream: dict[int, list[int]] = {}
         for scope in holder.subgraphs:
             for i in g.scope(scope).nodes:
-                if of[i] >= 0 and of[i] != of[holder.id] and i in hb:
-                    by_stream.setdefault(c.plan.tasks.stream[i], []).append(i)
+                if i in hb and column[i] != own:
+                    by_stream.setdefault(column[i], []).append(i)
         for st, body in by_stream.items():
             body.sort(key=lambda i: place.get(i, -1))
-            early = [p for p in g.pred[holder.id] if p in hb and of[p] != of[body[0]] and not hb.ordered(p, body[0])]
-            late = [x for x in g.succ[holder.id] if x in hb and of[x] != of[body[-1]] and not hb.ordered(body[-1], x)]
+            early = [p for p in g.pred[holder.id] if p in hb and column[p] != st and not hb.ordered(p, body[0])]
+            late = [x for x in g.succ[holder.id] if x in hb and column[x] != st and not hb.ordered(body[-1], x)]
             if early or late:
                 yield Issue(
                     BODY, "note",

@@ -37,11 +37,17 @@ def senders_run(c: Context) -> Iterator[Issue]:
         holder, scope = max(missed)
         a, b = c.name(e.send), c.name(e.recv)
         branch, name = g.scope(scope).name, c.name(holder)
+        cut = (
+            Text("; the cut of a split fell into that branch", "；切分点落在该分支内部")
+            if e.cause == "split"
+            else Text("")
+        )
         yield Issue(
             HANGS, "warning",
             Text(
-                f"{b} waits for event {e.id} of {a}, which only runs in branch {branch} of {name}: another branch never sends it",
-                f"{b} 等待 {a} 的事件 {e.id}，但 {a} 只在 {name} 的分支 {branch} 中运行：走其他分支时不会发送",
+                f"{b} waits for event {e.id} of {a}, which only runs in branch {branch} of {name}: another branch never sends "
+                f"it{cut.en}",
+                f"{b} 等待 {a} 的事件 {e.id}，但 {a} 只在 {name} 的分支 {branch} 中运行：走其他分支时不会发送{cut.zh}",
             ),
             (Ref("event", e.uid), Ref("node", e.recv), Ref("node", e.send)),
             Text(f"Let {b} wait for {name} instead.", f"让 {b} 改为等待 {name}。"), SOURCE,

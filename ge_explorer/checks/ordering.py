@@ -38,8 +38,13 @@ def sequence_of(s: Snapshot) -> tuple[int, ...]:
 def event_orders(s: Snapshot | Schedule) -> list[Order]:
     """Send before receive, for every event whose ends fit their nodes."""
     plan = as_schedule(s)
-    ends = plan.tasks.ends
-    return [Order(*ends[e.uid], e.kind, e.uid) for e in plan.events if e.uid in ends]
+    ends, inside = plan.tasks.ends, plan.merged
+    return [
+        Order(*ends[e.uid], e.kind, e.uid)
+        for e in plan.events
+        # A cut that is closed became part of its stream.
+        if e.uid in ends and not (inside and e.uid in plan.second and ends[e.uid][0] == ends[e.uid][1])
+    ]
 
 
 def is_loop_activator(s: Snapshot, node: int) -> bool:

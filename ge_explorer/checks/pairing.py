@@ -8,7 +8,7 @@ from ge_explorer.checks.context import Context
 from ge_explorer.checks.event_ids import KINDS, MULTIPLEXED, WORD
 from ge_explorer.checks.schedule import streams_of, sync_number
 from ge_explorer.ids import Ref
-from ge_explorer.issue import Issue
+from ge_explorer.issue import Issue, Severity
 from ge_explorer.text import Text
 from ge_explorer.trace.state import SYNC_OPS, Event
 
@@ -145,6 +145,7 @@ def ends_fit(c: Context) -> Iterator[Issue]:
             (e.recv, e.recv_stream, Text("receiver", "接收"), plan.recvs.get(e.uid)),
         ):
             there = bool(c.node_ref(node))
+            level: Severity = "error"
             if not there:
                 what = Text(f"the {role.en} node does not exist any more", f"{role.zh}节点已不存在")
             elif sync is not None:
@@ -154,6 +155,8 @@ def ends_fit(c: Context) -> Iterator[Issue]:
                 now = plan.of_node[sync]
                 if now >= 0 and (now in raw or (plan.split and plan.logical(now) in whole)):
                     continue
+                if int(streams.node[node]) < 0 <= now:
+                    level = "warning"  # GE asks for the stream of a node that has none (sync.md 8.1)
                 what = Text(f"node {c.name(sync)} is on stream {plan.say(now)}, the {role.en} {c.name(node)} is not",
                             f"节点 {c.name(sync)} 在流 {plan.say(now)} 上，{role.zh}节点 {c.name(node)} 不在")  # fmt: skip
             else:
@@ -167,7 +170,7 @@ def ends_fit(c: Context) -> Iterator[Issue]:
                     f"{role.zh}节点 {c.name(node)} 不在流 {st} 上",
                 )
             yield Issue(
-                MISFIT, "error", Text(f"event {e.id}: {what.en}", f"事件 {e.id}：{what.zh}"),
+                MISFIT, level, Text(f"event {e.id}: {what.en}", f"事件 {e.id}：{what.zh}"),
                 (Ref("event", e.uid), *c.node_ref(node)),
                 Text("Insert the events again after the streams changed.", "流改变之后请重新插入事件。"), "sync.md 19.6",
             )  # fmt: skip

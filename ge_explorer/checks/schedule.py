@@ -142,7 +142,8 @@ class Schedule:
     @cached_property
     def cut_ends(self) -> tuple[dict[int, tuple[int, int]], dict[int, tuple[int, int]]]:
         """The same as seen by a cut: receives in front of the event of the cut and sends behind it change nothing, so the first
-        node is that event's Recv where only receives precede it, the last one its Send where only sends follow it.
+        node is that event's Recv where only receives precede it, the last one its Send (at the place of the last node that is no
+        Send) where only sends follow it.
         """
         first, last = (dict(x) for x in self.ends)
         nodes, of = self.s.graph.nodes, self.of_node
@@ -150,7 +151,8 @@ class Schedule:
         into = {self.recvs[u] for u in cuts if u in self.recvs}
         out_of = {self.sends[u] for u in cuts if u in self.sends}
         begun: set[int] = set()
-        closing: dict[int, tuple[int, int]] = {}
+        closing: dict[int, int] = {}
+        busy: dict[int, int] = {}
         for place, i in enumerate(self.sequence):
             n = nodes[i]
             if n is None or of[i] < 0:
@@ -162,10 +164,11 @@ class Schedule:
                 if i in into or not op.startswith("Recv") or op not in SYNC_OPS:
                     begun.add(st)
             if i in out_of:
-                closing[st] = (place, i)
+                closing[st] = i
             elif not (op.startswith("Send") and op in SYNC_OPS):
                 closing.pop(st, None)
-        last.update(closing)
+                busy[st] = place
+        last.update({st: (busy.get(st, -1), i) for st, i in closing.items()})
         return first, last
 
     @cached_property

@@ -46,10 +46,13 @@ class _Walk:
         self.owner: dict[int, int] = {}
         self.first: dict[int, int] = {}
         self.last: dict[int, int] = {}
+        self.last_of_part: dict[int, int] = {}
         self.attached: dict[tuple[int, int], int] = {}
         self.stands_for: dict[int, int] = {}
         self.waiting: dict[int, list[int]] = {}
-        self.chain_recvs = {plan.recvs[u] for u in plan.second if u in plan.recvs} if plan.merged else set()
+        closed = plan.merged
+        cuts = (e.uid for e in plan.events if e.cause == "split" and closed)
+        self.chain_recvs = {r for u in cuts if (r := plan.recvs.get(u, -1)) >= 0 and plan.of_node[r] in closed}
 
     def result(self) -> Tasks:
         plan, nodes = self.plan, self.plan.s.graph.nodes
@@ -72,8 +75,11 @@ class _Walk:
                     self.owner[task] = i
                     self.attached[(i, x)] = task
                     self._task(task, i, x, column.get(x, x))
-        for rows in self.waiting.values():
+        for into, rows in self.waiting.items():
             for i in rows:
+                if i in self.chain_recvs and into in self.last:  # the stream ends with sends that were cut off
+                    self.stands_for[i] = self.last[into]
+                    continue
                 self._row(i, of[i], column.get(of[i], of[i]))
         ends = {e.uid: both for e in plan.events if (both := self._event(e)) is not None}
         return Tasks(
@@ -84,7 +90,7 @@ class _Walk:
         self.sequence.append(task)
         self.stream[task] = column
         self.first.setdefault(st, task)
-        self.last[column] = task
+        self.last[column] = self.last_of_part[st] = task
 
     def _task(self, task: int, node: int, st: int, column: int) -> None:
         """An operator: the receives in front of it are one with it."""
@@ -97,13 +103,16 @@ class _Walk:
         if not sends:
             self.waiting.setdefault(column, []).append(i)
             return
-        before = self.last.get(column)
-        open_ = [r for r in self.waiting.get(column, ()) if r not in self.chain_recvs]
-        if before is not None and not open_:
+        # On its own part: where a holder sends, its bodies may have begun the next part before its Send is listed.
+        before = self.last_of_part.get(st, self.last.get(column))
+        rows = self.waiting.get(column, [])
+        mine = [r for r in rows if self.plan.of_node[r] == st]
+        if before is not None and all(r in self.chain_recvs for r in mine):
             self.stands_for[i] = before
             return
-        for r in self.waiting.pop(column, ()):
-            self._row(r, self.plan.of_node[r], column)
+        for r in mine:
+            rows.remove(r)
+            self._row(r, st, column)
         self._row(i, st, column)
 
     def _event(self, e: Event) -> tuple[int, int] | None:

@@ -68,3 +68,52 @@ def _branch(e: GraphEditor, draw: st.DrawFn, name: str, tensors: list[int]) -> i
             )  # fmt: skip
         e.add_node(f"{name}_{branch}_out", "NetOutput", inputs=[e.output(last)], scope=scope)
     return holder
+
+
+@st.composite
+def synced_graphs(draw: st.DrawFn, max_nodes: int = 40, branches: bool = True) -> Graph:
+    """Random graphs that also ask for what the later steps decide: attached streams and the values they need, events of an
+    operator's own, groups that must stay together, a StreamSwitch with its branch.
+    """
+    g = draw(graphs(max_nodes=max_nodes, branches=branches))
+    e = GraphEditor(g)
+    ops = [n for n in g if not n.is_source and n.op not in ("NetOutput", "If") and n.scope == 0]
+    for k in dict.fromkeys(draw(st.lists(st.integers(0, len(ops) - 1), max_size=3)) if ops else ()):
+        n = ops[k]
+        row: dict[str, object] = {
+            "_attached_resource_name": "a", "_attached_resource_reuse_key": draw(st.sampled_from(["k0", "k1"])),
+            "_attached_resource_required_flag": True,
+        }  # fmt: skip
+        if n.inputs and draw(st.booleans()):
+            row["_attached_resource_depend_value_list_int"] = [0]
+        e.update_attrs(n.id, {"_attached_stream_info_list": [row]})
+        if draw(st.booleans()):
+            kind = draw(st.sampled_from([0, 1]))
+            own = {
+                "_attached_resource_name": "s", "_attached_resource_reuse_key": "s", "_attached_resource_required_flag": True,
+                "_attached_resource_type": kind,
+            }  # fmt: skip
+            e.update_attrs(n.id, {"_attached_sync_res_info_list": [own]})
+    if draw(st.integers(0, 2)) == 0 and len(ops) > 3:
+        at = draw(st.integers(0, len(ops) - 3))
+        for n in ops[at : at + draw(st.integers(2, 4))]:
+            e.update_attrs(n.id, {"_continuous_stream_label": "together"})
+    if draw(st.integers(0, 2)) == 0:
+        _switch(e, draw, [t for n in (*ops, *(n for n in g if n.op == "Data" and n.scope == 0)) for t in n.outputs])
+    return e.freeze()
+
+
+def _switch(e: GraphEditor, draw: st.DrawFn, tensors: list[int]) -> None:
+    engine = {"_gx_engine": "AIcoreEngine", "_gx_core": "AIV"}
+    x = draw(st.sampled_from(tensors))
+    switch = e.add_node(
+        "switch", "StreamSwitch", inputs=[x], attrs={"_active_label_list": ["chosen"], "_gx_engine": "DNN_VM_RTS", "_gx_core": "NONE"}
+    )  # fmt: skip
+    last = -1
+    for k in range(draw(st.integers(1, 6))):
+        ins = [draw(st.sampled_from(tensors)), *([e.output(last)] if last >= 0 else [])]
+        last = e.add_node(
+            f"chosen{k}", "Add", inputs=ins, outputs=[((64, 64), "float16")], control=[switch],
+            attrs={**engine, "_stream_label": "chosen"},
+        )  # fmt: skip
+    e.add_control(last, next(i for i in e.freeze().root.nodes if e.node(i).op == "NetOutput"))
