@@ -24,7 +24,7 @@ def attached_values(c: Context) -> Iterator[Issue]:
     hb, plan = c.hb, c.plan
     if hb is None:
         return
-    for n in c.s.graph:
+    for n in (x for x in c.s.graph if LIST in x.attrs or OLD in x.attrs):
         own = [x for x in plan.attached.get(n.id, ()) if x >= 0]
         for index in _indices(n):
             producer = next((e.src for e in c.s.graph.data_in[n.id] if e.dst_in == index), None)
@@ -98,7 +98,7 @@ def attached_ends(c: Context) -> Iterator[Issue]:
     if hb is None or g.root.dynamic:
         return
     last: dict[int, int] = {}
-    for i in plan.sequence:
+    for i in plan.sequence if plan.attached else ():
         for x in plan.attached.get(i, ()):
             if x >= 0:
                 whole = plan.logical(x)

@@ -34,13 +34,13 @@ def parts_fit(c: Context) -> Iterator[Issue]:
     full: dict[int, int] = {}
     of = c.plan.of_node
     for i in c.plan.sequence:
-        n = c.s.graph.node(i)
         for st in (of[i], *c.plan.attached.get(i, ())):
             tasks = size.get((i, st), 0)
             before = full.get(st, 0)
             full[st] = before + tasks
-            fits = before + tasks + RESERVE <= limit
-            if fits or before == 0 or st < 0 or tasks == 0 or _may_overflow(n):
+            if before + tasks + RESERVE <= limit or before == 0 or st < 0 or tasks == 0:
+                continue
+            if _may_overflow(c.s.graph.node(i)):
                 continue
             if any(CONTINUOUS in c.s.graph.node(j).attrs for j in _members(c, st)):
                 continue  # a group that moved as a whole may be longer than a stream
@@ -69,13 +69,13 @@ def _members(c: Context, st: int) -> list[int]:
 
 def _sizes(c: Context, physical: PhysicalStreams, table: TaskTable) -> dict[tuple[int, int], int]:
     """(node, final stream) -> queue entries, for the nodes that existed when GE split (the task table is from before it)."""
-    logical = streams_of(c.s)
+    attached, nodes, stream = streams_of(c.s).attached, c.s.graph.nodes, c.plan.logical_node
     whole: dict[int, int] = {}
     rows: dict[tuple[int, int], int] = {}
     late = set(physical.sync.sync_nodes)
     for i in c.plan.sequence:
-        n, main = c.s.graph.node(i), int(logical.node[i])
-        if i in late:
+        n, main = nodes[i], stream[i]
+        if i in late or n is None:
             continue
         groups = table.of.get(i, ())
         if main < 0 and groups:
@@ -85,23 +85,24 @@ def _sizes(c: Context, physical: PhysicalStreams, table: TaskTable) -> dict[tupl
         mine = {main: 0}
         for g in groups:
             mine[g.stream] = mine.get(g.stream, 0) + g.count * ((g.sqe or 1) + int(g.wait))
-        for beside in (False, True):
-            own = _declared(n, beside)
-            for st in () if own <= 0 else logical.attached.get(i, ()) if beside else (main,):
-                if st >= 0:
-                    mine[st] = own
+        if (own := _declared(n, False)) > 0:
+            mine[main] = own
+        for st in attached.get(i, ()):
+            if st >= 0 and (own := _declared(n, True)) > 0:
+                mine[st] = own
         for st, count in mine.items():
             rows[(i, st)] = count
             whole[st] = whole.get(st, 0) + count
     started = c.sync.active_streams
     for i, st in list(rows):
-        n = c.s.graph.node(i)
-        if n.op == "StreamActive" and st == int(logical.node[i]) and _declared(n, False) <= 0:
+        n = nodes[i]
+        if n is not None and n.op == "StreamActive" and st == stream[i] and _declared(n, False) <= 0:
             rows[(i, st)] = sum(-(-whole.get(x, 0) // table.limit) for x in started.get(i, ()))
     out: dict[tuple[int, int], int] = {}
+    of, logic_of = c.plan.of_node, dict(enumerate(physical.logic_of))
     for (i, st), count in rows.items():
-        for final in (c.plan.of_node[i], *physical.attached.get(i, ())):
-            if final >= 0 and c.plan.logical(final) == st:
+        for final in (of[i], *physical.attached.get(i, ())):
+            if final >= 0 and logic_of.get(final) == st:
                 out[(i, final)] = count
     return out
 
@@ -194,12 +195,13 @@ def mapping_total(c: Context) -> Iterator[Issue]:
             Text(f"physical stream {i} is mapped to the wrong logical stream", f"物理流 {i} 映射到了错误的逻辑流"),
             (c.plan.ref(i),), Text("Split the streams again (split-streams).", "请重新切分（split-streams）。"), SOURCE,
         )  # fmt: skip
-    for n in c.s.graph:
-        now, was = int(physical.node[n.id]), int(logical.node[n.id])
+    final = physical.node.tolist()
+    for i in c.s.graph.node_ids:
+        now, was = final[i], c.plan.logical_node[i]
         if was >= 0 and now >= 0 and not (now < len(of) and of[now] == was):
             yield Issue(
                 MAPPING, "error",
-                Text(f"{c.name(n.id)} of stream {was} runs on physical stream {now}, which is no part of it",
-                     f"{c.name(n.id)} 属于流 {was}，却在不属于它的物理流 {now} 上运行"),
-                (Ref("node", n.id), Ref("stream", was)), Text("Split the streams again.", "请重新切分。"), SOURCE,
+                Text(f"{c.name(i)} of stream {was} runs on physical stream {now}, which is no part of it",
+                     f"{c.name(i)} 属于流 {was}，却在不属于它的物理流 {now} 上运行"),
+                (Ref("node", i), Ref("stream", was)), Text("Split the streams again.", "请重新切分。"), SOURCE,
             )  # fmt: skip

@@ -155,18 +155,22 @@ def _clocks(buffers: Sequence[Buffer], hb: HappensBefore) -> tuple[np.ndarray, n
     A buffer that no task writes can never be proven free or late enough.
     """
     width = max(len(hb.streams), 1)
+    row, column, position = hb.row, hb.column.tolist(), hb.position.tolist()
     done = np.zeros((len(buffers), width), dtype=np.int64)
     start = np.full((len(buffers), width), -1, dtype=np.int64)
     for i, b in enumerate(buffers):
-        writers = [hb.row[d] for d in b.producers if d in hb]
+        writers = [row[d] for d in b.producers if d in hb]
         if not writers:
             done[i] = np.iinfo(np.int64).max
             continue
-        start[i] = np.min(hb.clocks[writers], axis=0)
+        start[i] = hb.clocks[writers[0]] if len(writers) == 1 else np.min(hb.clocks[writers], axis=0)
+        last: dict[int, int] = {}
         for a in b.accessors:
-            if a in hb:
-                r = hb.row[a]
-                done[i, hb.column[r]] = max(done[i, hb.column[r]], hb.position[r] + 1)
+            r = row.get(a, -1)
+            if r >= 0 and column[r] >= 0:
+                last[column[r]] = max(last.get(column[r], 0), position[r] + 1)
+        for k, count in last.items():
+            done[i, k] = count
     return done, start
 
 
