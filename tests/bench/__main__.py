@@ -170,9 +170,16 @@ def shapes() -> list[Row]:
     return [Row(*f) for f in figures()]
 
 
+def optimise() -> list[Row]:
+    """Row 15: compute nodes left, beside onnxruntime's basic optimisation."""
+    from tests.bench.optimise import figures
+
+    return [Row(*f) for f in figures()]
+
+
 ROWS: dict[str, Callable[[], list[Row]]] = {
     "import": import_time, "pipeline": pipeline, "layout": layout, "memory": memory, "shapes": shapes,
-    "events": events, "concurrency": concurrency, "reduction": reduction,
+    "events": events, "concurrency": concurrency, "reduction": reduction, "optimise": optimise,
 }  # fmt: skip
 
 
