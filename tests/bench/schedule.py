@@ -1,7 +1,7 @@
 """Row 7: makespan of the best built-in plan on K streams over max(critical path, work / K), beside HEFT on K equal processors.
 
-Durations are our model's; dispatch and events cost nothing and cores are not limited, so the figures compare the plans alone. A plan
-is a mode of GE with at most K streams under one of GE's four sort modes; streams run in GE's order, HEFT may choose any.
+Durations are our model's; dispatch and events cost nothing and cores are not limited, so the figures compare plans alone. A plan is
+a mode of GE with at most K streams under one of GE's four sort modes; streams run in GE's order, HEFT may choose any.
 """
 
 from __future__ import annotations
