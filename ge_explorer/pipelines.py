@@ -22,17 +22,38 @@ from ge_explorer.trace.pipeline import Item, Pipeline, parse_pipeline
 _P = "ge_explorer.passes."
 
 STEPS: tuple[tuple[str, str], ...] = (
-    # optimise
+    # optimise: normalisation and engines' preparation
     ("gears-split", _P + "optimize.gears_split:GearsSplit"),
     ("hccl-prepare", _P + "optimize.hccl_prepare:HcclPrepare"),
-    ("fold-constants", _P + "optimize.fold_constants:FoldConstants"),
+    # shape inference and preparation (graph_prepare.cc)
+    ("optimise-while-inferring", _P + "optimize.stages:InferenceGroup"),
+    ("inline-calls", _P + "optimize.inline_calls:InlineCalls"),
+    ("optimise-prepare", _P + "optimize.stages:PrepareGroup"),
+    ("prune", _P + "optimize.prune:Prune"),
+    # original graph: fusion
     ("fuse-graph", _P + "optimize.fusion_graph:FuseGraph"),
     ("hccl-fuse", _P + "optimize.hccl_fuse:HcclFuse"),
+    # first stage (graph_manager.cc OptimizeStage1)
+    ("constant-fuse-same", _P + "optimize.constant_fuse_same:ConstantFuseSame"),
+    ("common-subexpression", _P + "optimize.common_subexpression:CommonSubexpression"),
+    ("transop-direct", _P + "optimize.transop_direct:TransOpDirect"),
+    ("transop-breadth", _P + "optimize.transop_breadth:TransOpBreadth"),
+    ("optimise-stage1", _P + "optimize.stages:Stage1Group"),
     ("subgraph-constants", _P + "optimize.subgraph_constants:SubgraphConstants"),
+    ("prune", _P + "optimize.prune:Prune"),
+    ("reshape-recovery", _P + "optimize.reshape_recovery:ReshapeRecovery"),
+    ("remove-same-const", _P + "optimize.remove_same_const:RemoveSameConst"),
     ("hccl-memcpy", _P + "optimize.hccl_memcpy:HcclMemcpy"),
+    ("identity-remove", _P + "optimize.identity:IdentityRemove"),
+    # engine parts, then the second stage (graph_manager.cc OptimizeStage2)
     ("fuse-buffers", _P + "optimize.ub_fusion:FuseBuffers"),
+    ("optimise-stage2", _P + "optimize.stages:Stage2Group"),
+    ("remove-isolated-const", _P + "optimize.remove_isolated_const:RemoveIsolatedConst"),
     ("subgraph-memcpy", _P + "optimize.subgraph_memcpy:SubgraphMemcpy"),
     ("hccl-chain", _P + "optimize.hccl_chain:HcclChain"),
+    ("concat-no-task", _P + "optimize.concat_no_task:ConcatNoTask"),
+    ("pack-no-task", _P + "optimize.pack_no_task:PackNoTask"),
+    ("split-no-task", _P + "optimize.split_no_task:SplitNoTask"),
     # partition
     ("place-engines", _P + "partition.place_engines:PlaceEngines"),
     ("attach-stream-labels", _P + "partition.attach_stream_labels:AttachStreamLabels"),
@@ -85,6 +106,36 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("post-process-streams", _P + "physical.post_process:PostProcessStreams"),
 )
 
+_SINGLE: tuple[tuple[str, str], ...] = (
+    # passes that run inside a group above, for experiments with one of them
+    ("fold-constants", _P + "optimize.fold_constants:FoldConstants"),
+    ("constant-folding", _P + "optimize.constant_folding:ConstantFolding"),
+    ("dimension-compute", _P + "optimize.dimension_compute:DimensionCompute"),
+    ("dimension-adjust", _P + "optimize.dimension_adjust:DimensionAdjust"),
+    ("replace-with-empty-const", _P + "optimize.replace_with_empty:ReplaceWithEmptyConst"),
+    ("cond-remove", _P + "optimize.cond_remove:CondRemove"),
+    ("switch-dead-branch", _P + "optimize.switch_dead_branch:SwitchDeadBranch"),
+    ("merge-remove", _P + "optimize.merge_remove:MergeRemove"),
+    ("assert-remove", _P + "optimize.pass_through:AssertRemove"),
+    ("dropout-remove", _P + "optimize.pass_through:DropoutRemove"),
+    ("add-n-remove", _P + "optimize.pass_through:AddNRemove"),
+    ("stop-gradient-remove", _P + "optimize.pass_through:StopGradientRemove"),
+    ("prevent-gradient-remove", _P + "optimize.pass_through:PreventGradientRemove"),
+    ("placeholder-with-default-remove", _P + "optimize.pass_through:PlaceholderWithDefaultRemove"),
+    ("snapshot-remove", _P + "optimize.pass_through:SnapshotRemove"),
+    ("guarantee-const-remove", _P + "optimize.pass_through:GuaranteeConstRemove"),
+    ("unused-const", _P + "optimize.unused_const:UnusedConst"),
+    ("no-use-reshape", _P + "optimize.no_use_reshape:NoUseReshape"),
+    ("unchanged-transpose", _P + "optimize.unchanged_transpose:UnchangedTranspose"),
+    ("cast-remove", _P + "optimize.cast_remove:CastRemove"),
+    ("transpose-transdata", _P + "optimize.transpose_transdata:TransposeTransData"),
+    ("reshape-remove", _P + "optimize.reshape_remove:ReshapeRemove"),
+    ("transop-symmetry", _P + "optimize.transop_symmetry:TransOpSymmetry"),
+    ("transop-allreduce", _P + "optimize.transop_allreduce:TransOpAllReduce"),
+    ("useless-control-out", _P + "optimize.useless_control_out:UselessControlOut"),
+    ("dim1-transpose", _P + "optimize.dim1_transpose:Dim1Transpose"),
+)
+
 _FRONT = STEPS[: [name for name, _ in STEPS].index("single-stream")]
 _MINIMAL = next(step for step in STEPS if step[0] == "minimal-events")
 _DYNAMIC = (
@@ -93,7 +144,7 @@ _DYNAMIC = (
 )
 
 PASSES: Registry[type[Pass]] = Registry(
-    "pass", {**dict(STEPS), **dict(DYNAMIC_STEPS), "custom-stream": _P + "streams.custom_stream:CustomStream"},
+    "pass", {**dict(STEPS), **dict(DYNAMIC_STEPS), **dict(_SINGLE), "custom-stream": _P + "streams.custom_stream:CustomStream"},
     group="ge_explorer.passes",
 )  # fmt: skip
 

@@ -8,6 +8,10 @@ from pathlib import Path
 from ge_explorer.cli import arguments as shared
 from ge_explorer.cli import printable
 from ge_explorer.issue import has_errors
+from ge_explorer.loaders.ge_recorded import BufferLine
+
+LOG_ENDINGS = (".log", ".plog", ".txt")
+"""Endings of files that may be GE logs; the content decides."""
 
 
 def arguments(p: argparse.ArgumentParser) -> None:
@@ -24,6 +28,10 @@ def run(args: argparse.Namespace) -> int:
 
     if is_plan_json(Path(args.source)):
         return _check_plan(args)
+    if Path(args.source).suffix.lower() in LOG_ENDINGS and Path(args.source).is_file():
+        lines = _memory_lines(args.source)
+        if lines:
+            return _check_log(args, lines)
     session = shared.open_source(args)
     trace, issues = session.trace, session.issues
     failed = trace.failed
@@ -49,6 +57,45 @@ def run(args: argparse.Namespace) -> int:
                 else "通过：依赖有序，无死锁，无内存竞争"
             )
     return 1 if failed is not None or has_errors(issues) else 0
+
+
+def _memory_lines(source: str) -> tuple[BufferLine, ...]:
+    """Memory lines of a GE log; empty for any other text file."""
+    from ge_explorer.loaders import load
+
+    found = load(source)
+    return found.recorded.buffers if found.report.format == "GE log" and found.recorded is not None else ()
+
+
+def _check_log(args: argparse.Namespace, lines: tuple[BufferLine, ...]) -> int:
+    """Check the plan a log states: there is no graph to compile."""
+    from ge_explorer.checks.memory_log import verify_log
+
+    issues = verify_log(lines)
+    if args.json:
+        shared.print_json(
+            {
+                "ok": not has_errors(issues),
+                "memory_lines": len(lines),
+                "judged_by": "lifetimes in the log",
+                "issues": [
+                    {"code": i.code, "severity": i.severity, "message": i.message.en, "message_zh": i.message.get("zh")}
+                    for i in issues
+                ],
+            }
+        )
+        return 1 if has_errors(issues) else 0
+    for i in issues:
+        print(f"{i.code} {i.severity}: {printable(i.message.get(args.lang))}")
+        if i.fix is not None:
+            print(f"    {printable(i.fix.get(args.lang))}")
+    if not has_errors(issues):
+        print(
+            f"ok: {len(lines)} memory lines, no byte in use twice on one stream (judged by the lifetimes in the log)"
+            if args.lang == "en"
+            else f"通过：{len(lines)} 行内存日志，同一条流上没有字节被同时使用（依据日志中的生命周期）"
+        )
+    return 1 if has_errors(issues) else 0
 
 
 def _check_plan(args: argparse.Namespace) -> int:

@@ -55,7 +55,9 @@ def _print_steps(session: Session, lang: str) -> None:
         longest = max(p.tasks, default=0)
         limit = f", longest {longest} of {table.limit} tasks" if table is not None and not table.unlimited else ""
         word = table.origin if table is not None else "assumed"
-        print(f"physical {p.count} streams, {len(p.sync.events)} events of the split{limit}  [GE rule on {word} task counts]")
+        print(
+            f"physical {p.count} streams, {len(p.sync.events)} events of the split{limit}  [GE rule on {word} task counts]"
+        )
     if s.memory is not None:
         m = s.memory
         print(

@@ -29,6 +29,9 @@ class GraphEditor:
         self._lists: dict[int, list[int]] = {s.id: list(s.nodes) for s in graph.scopes if s is not None}
         self._edges: dict[tuple[int, int], Edge] = {(e.dst, e.dst_in): e for e in graph.edges}
         self._control: dict[tuple[int, int], None] = dict.fromkeys(graph.control)
+        self._index: dict[tuple[int, int], dict[tuple[int, int], int]] | None = None
+        self._control_out: dict[int, dict[int, None]] = {}
+        self._clock = 0
 
     @staticmethod
     def empty(name: str, *, dynamic: bool = False, attrs: Mapping[str, Any] | None = None) -> GraphEditor:
@@ -49,6 +52,74 @@ class GraphEditor:
         if index >= len(outputs):
             raise GraphError(f"node {self.node(node).name!r} has {len(outputs)} outputs", where=self._name, got=index)
         return outputs[index]
+
+    def has(self, i: int) -> bool:
+        """True while node ``i`` exists."""
+        return 0 <= i < len(self._nodes) and self._nodes[i] is not None
+
+    def tensor(self, t: int) -> Tensor:
+        """Current tensor."""
+        found = self._tensors[t]
+        if found is None:
+            raise GraphError(f"tensor {t} was removed", where=self._name)
+        return found
+
+    def scope(self, i: int) -> Scope:
+        """Current scope (its node list is in ``members``)."""
+        found = self._scopes[i]
+        if found is None:
+            raise GraphError(f"scope {i} was removed", where=self._name)
+        return found
+
+    def scopes(self) -> list[int]:
+        """Ids of the scopes that exist, ascending."""
+        return [i for i, s in enumerate(self._scopes) if s is not None]
+
+    def members(self, scope: int) -> list[int]:
+        """Direct nodes of a scope in list order."""
+        return [i for i in self._lists.get(scope, ()) if self._nodes[i] is not None]
+
+    def readers(self, tensor: int) -> list[Edge]:
+        """Edges that leave a tensor, in creation order."""
+        t = self.tensor(tensor)
+        found = self._by_source().get((t.producer, t.index), {})
+        return [self._edges[key] for key, _ in sorted(found.items(), key=lambda item: item[1])]
+
+    def control_targets(self, node: int) -> list[int]:
+        """Nodes with a control edge from ``node``, in creation order."""
+        self._by_source()
+        return list(self._control_out.get(node, ()))
+
+    def _by_source(self) -> dict[tuple[int, int], dict[tuple[int, int], int]]:
+        """(producer, output) -> edge keys with their creation rank; built on first use, then kept up to date."""
+        if self._index is None:
+            self._index = {}
+            for rank, (key, e) in enumerate(self._edges.items()):
+                self._index.setdefault((e.src, e.src_out), {})[key] = rank
+            self._clock = len(self._edges)
+            self._control_out = {}
+            for a, b in self._control:
+                self._control_out.setdefault(a, {})[b] = None
+        return self._index
+
+    def _put_edge(self, e: Edge, *, keep_place: bool = False) -> None:
+        key = (e.dst, e.dst_in)
+        rank = self._clock
+        old = self._edges.get(key)
+        if old is not None and self._index is not None:
+            rank_before = self._index[(old.src, old.src_out)].pop(key)
+            rank = rank_before if keep_place else rank
+        if not keep_place:
+            self._edges.pop(key, None)
+            self._clock += 1
+        self._edges[key] = e
+        if self._index is not None:
+            self._index.setdefault((e.src, e.src_out), {})[key] = rank
+
+    def _drop_edge(self, key: tuple[int, int]) -> None:
+        e = self._edges.pop(key, None)
+        if e is not None and self._index is not None:
+            del self._index[(e.src, e.src_out)][key]
 
     # ---------------------------------------------------------------- adding
     def add_scope(
@@ -77,8 +148,9 @@ class GraphEditor:
         origin: Sequence[int] = (),
         tensor_names: Sequence[str] = (),
         after: int | None = None,
+        front: bool = False,
     ) -> int:
-        """Append a node (or put it right after node ``after`` in the scope list); returns its id.
+        """Append a node (or put it right after node ``after`` in the scope list, or in ``front``); returns its id.
 
         ``outputs``: a count, or one (shape, dtype) per output. Edges are created in input order.
         """
@@ -92,7 +164,9 @@ class GraphEditor:
         self._nodes.append(
             Node(i, name, op, (None,) * len(inputs), outs, (), frozen(attrs), scope, (), source_op, tuple(origin))
         )
-        if after is None:
+        if front:
+            self._lists[scope].insert(0, i)
+        elif after is None:
             self._lists[scope].append(i)
         else:
             self._lists[scope].insert(self._lists[scope].index(after) + 1, i)
@@ -120,8 +194,7 @@ class GraphEditor:
         inputs = list(n.inputs) + [None] * (index + 1 - len(n.inputs))
         inputs[index] = tensor
         self._nodes[node] = replace(n, inputs=tuple(inputs))
-        self._edges.pop((node, index), None)
-        self._edges[(node, index)] = Edge(t.producer, t.index, node, index)
+        self._put_edge(Edge(t.producer, t.index, node, index))
 
     def disconnect(self, node: int, index: int) -> None:
         """Remove one data input (the slot stays, empty)."""
@@ -129,18 +202,37 @@ class GraphEditor:
         inputs = list(n.inputs)
         inputs[index] = None
         self._nodes[node] = replace(n, inputs=tuple(inputs))
-        self._edges.pop((node, index), None)
+        self._drop_edge((node, index))
+
+    def retarget(self, tensor: int, node: int, index: int) -> None:
+        """Feed an input that already has an edge from another tensor; the edge keeps its place in creation order."""
+        t = self.tensor(tensor)
+        n = self.node(node)
+        inputs = list(n.inputs)
+        inputs[index] = tensor
+        self._nodes[node] = replace(n, inputs=tuple(inputs))
+        self._put_edge(Edge(t.producer, t.index, node, index), keep_place=(node, index) in self._edges)
+
+    def trim_inputs(self, node: int, count: int) -> None:
+        """Keep the first ``count`` inputs; the others lose their edges and slots."""
+        for k in range(count, len(self.node(node).inputs)):
+            self._drop_edge((node, k))
+        n = self.node(node)
+        self._nodes[node] = replace(n, inputs=n.inputs[:count])
 
     def add_control(self, src: int, dst: int) -> None:
         """Control edge (once)."""
         if (src, dst) not in self._control:
             self._control[(src, dst)] = None
+            if self._index is not None:
+                self._control_out.setdefault(src, {})[dst] = None
             n = self.node(dst)
             self._nodes[dst] = replace(n, control_in=(*n.control_in, src))
 
     def remove_control(self, src: int, dst: int) -> None:
         """Remove a control edge if present."""
         if self._control.pop((src, dst), 0) is None:
+            self._control_out.get(src, {}).pop(dst, None)
             n = self.node(dst)
             self._nodes[dst] = replace(n, control_in=tuple(c for c in n.control_in if c != src))
 
@@ -200,16 +292,10 @@ class GraphEditor:
         t = self._tensors[new]
         if t is None:
             raise GraphError(f"tensor {new} was removed", where=self._name)
-        source = self._tensors[old]
-        if source is None:
+        if self._tensors[old] is None:
             return
-        for key, e in list(self._edges.items()):
-            if e.src == source.producer and e.src_out == source.index:
-                self._edges[key] = Edge(t.producer, t.index, e.dst, e.dst_in)
-                n = self.node(e.dst)
-                inputs = list(n.inputs)
-                inputs[e.dst_in] = new
-                self._nodes[e.dst] = replace(n, inputs=tuple(inputs))
+        for e in self.readers(old):
+            self.retarget(new, e.dst, e.dst_in)
 
     def redirect_all(self, moved: Mapping[int, int]) -> None:
         """``redirect`` for many tensors in one sweep over the edges (old tensor -> new tensor)."""
@@ -239,28 +325,58 @@ class GraphEditor:
             for s in n.subgraphs:
                 todo.extend(self._lists.pop(s, []))
                 self._scopes[s] = None
-        for key, e in list(self._edges.items()):
-            if e.src in gone or e.dst in gone:
-                del self._edges[key]
-                if e.dst not in gone:
-                    n = self.node(e.dst)
-                    inputs = list(n.inputs)
-                    inputs[e.dst_in] = None
-                    self._nodes[e.dst] = replace(n, inputs=tuple(inputs))
-        for a, b in list(self._control):
-            if a in gone or b in gone:
-                if b not in gone:
-                    self.remove_control(a, b)
-                else:
-                    del self._control[(a, b)]
+        index = self._by_source()
+        for i in sorted(gone):
+            self._cut_off(i, gone, index)
         for i in gone:
-            n = self._nodes[i]
-            if n is not None:
-                for t in n.outputs:
-                    self._tensors[t] = None
+            n = self.node(i)
+            for t in n.outputs:
+                self._tensors[t] = None
             self._nodes[i] = None
-        for s, members in self._lists.items():
-            self._lists[s] = [i for i in members if i not in gone]
+
+    def _cut_off(self, i: int, gone: set[int], index: dict[tuple[int, int], dict[tuple[int, int], int]]) -> None:
+        """Drop every edge of a node that is about to go."""
+        n = self.node(i)
+        for k in range(len(n.inputs)):
+            self._drop_edge((i, k))
+        for k in range(len(n.outputs)):
+            for dst, slot in index.pop((i, k), {}):
+                del self._edges[(dst, slot)]
+                if dst not in gone:
+                    reader = self.node(dst)
+                    inputs = list(reader.inputs)
+                    inputs[slot] = None
+                    self._nodes[dst] = replace(reader, inputs=tuple(inputs))
+        for c in n.control_in:
+            self._control.pop((c, i), None)
+            self._control_out.get(c, {}).pop(i, None)
+        for c in list(self._control_out.pop(i, ())):
+            if c in gone:
+                self._control.pop((i, c), None)
+            else:
+                self.remove_control(i, c)
+
+    def remove_scope(self, scope: int) -> None:
+        """Remove a subgraph with everything in it; its owner forgets it."""
+        s = self.scope(scope)
+        if s.parent >= 0 and self.has(s.parent):
+            holder = self.node(s.parent)
+            self._nodes[s.parent] = replace(holder, subgraphs=tuple(x for x in holder.subgraphs if x != scope))
+        self.remove_nodes(self.members(scope))
+        self._lists.pop(scope, None)
+        self._scopes[scope] = None
+
+    def move_nodes(self, nodes: Sequence[int], scope: int, after: int) -> None:
+        """Move nodes into another scope, right after node ``after`` of it, in the given order (edges stay)."""
+        moving = set(nodes)
+        for i in nodes:
+            n = self.node(i)
+            if n.scope != scope:
+                self._lists[n.scope] = [m for m in self._lists[n.scope] if m not in moving]
+            self._nodes[i] = replace(n, scope=scope)
+        rest = [m for m in self._lists[scope] if m not in moving]
+        at = rest.index(after) + 1
+        self._lists[scope] = [*rest[:at], *nodes, *rest[at:]]
 
     # ---------------------------------------------------------------- freezing
     def reorder_edges(self, edges: Sequence[Edge]) -> None:
@@ -269,10 +385,11 @@ class GraphEditor:
         if new.keys() != self._edges.keys():
             raise GraphError("reordered edges are not the same edges", where=self._name)
         self._edges = new
+        self._index = None
 
     def freeze(self) -> Graph:
         """Immutable graph. Duplicate names inside one scope are an error (GE keys its queues by name)."""
-        scopes = tuple(None if s is None else replace(s, nodes=tuple(self._lists.get(s.id, ()))) for s in self._scopes)
+        scopes = tuple(None if s is None else replace(s, nodes=tuple(self.members(s.id))) for s in self._scopes)
         for s in scopes:
             seen: set[str] = set()
             for i in s.nodes if s is not None else ():

@@ -168,7 +168,8 @@ class Converter:
         position = {s: k for k, s in enumerate(n.inputs) if s is not None}
         # If keeps its condition; Scan of opset 8 has the sequence lengths in front
         shift = 1 if n.op == "If" or (n.op == "Scan" and 0 < n.version < 9) else 0
-        for attribute, body in n.bodies:
+        # GE's If has the then branch in slot 0; the file may list its attributes in any order
+        for attribute, body in sorted(n.bodies, key=lambda b: n.op == "If" and b[0] == "else_branch"):
             scope = self._editor.add_scope(f"{prefix}{body.name}", i, attrs={BODY: attribute})
             captured = tuple((s, position[s]) for s in sorted(body.captured))
             self._scope(body, scope, f"{prefix}{body.name}/", captured, shift)

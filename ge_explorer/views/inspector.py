@@ -37,7 +37,7 @@ FACET_LABELS = {
     "physical stream": Text("physical stream", "物理流"), "attached stream": Text("attached stream", "附属流"),
     "parts": Text("physical parts", "物理部分"), "huge": Text("huge stream", "超长流"), "tasks": Text("tasks", "任务"),
     "own sync": Text("own event or notify", "自有事件或 notify"), "own notify": Text("own notify", "自有 notify"),
-    "node": Text("node", "节点"),
+    "node": Text("node", "节点"), "kernel": Text("kernel", "核函数"), "name": Text("name", "名称"),
     "body end": Text("end of a body", "子图结尾"),
     "fusion": Text("fusion", "融合"), "core limit": Text("core limit", "核数限制"), "attributes": Text("attributes", "属性"),
     "parallel group": Text("parallel group", "并行组"), "control": Text("control edge", "控制边"),

@@ -87,7 +87,7 @@ def test_golden_heatmap_of_a_chain() -> None:
 
 
 def test_many_lines_become_a_raster_with_the_same_meaning() -> None:
-    case = random_case(3, nodes=220)
+    case = random_case(3, nodes=400)
     v = case.lives()
     h = memory_heatmap.build(v)
     assert h.raster is not None

@@ -76,7 +76,7 @@ class HcclMemcpy(Pass):
                 x = g.tensor(t)
                 i = editor.add_node(
                     free_name(f"{n.name}_{word}_Identity{k}", taken), "Identity", inputs=[t], outputs=[(x.shape, x.dtype)],
-                    scope=n.scope, attrs={"_is_inserted_by_ge": True}, origin=(n.id,),
+                    scope=n.scope, attrs={"_is_inserted_by_ge": True, "no_need_constant_folding": False}, origin=(n.id,),
                 )  # fmt: skip
                 editor.connect(editor.output(i), n.id, k)
                 made += 1
