@@ -76,7 +76,7 @@ def _export(module: Any, example_inputs: Any) -> Any:
     except _TRACE_ERRORS as e:
         lines = [line for line in str(e).strip().splitlines() if line.strip()] or [type(e).__name__]
         raise InputError("torch.export cannot trace this module", where=where, got=lines[0][:200],
-                         todo="Call the module on the same inputs first; control flow on values needs torch.cond.") from e  # fmt: skip
+                         todo="Call the module on these inputs first; branches on values need torch.cond.") from e  # fmt: skip
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:
