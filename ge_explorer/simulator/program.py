@@ -8,6 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
+from operator import attrgetter
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ge_explorer.device.chips import CHIPS, DEFAULT_CHIP, Chip
 from ge_explorer.device.cost import CostTable, cost_table
@@ -15,6 +20,8 @@ from ge_explorer.errors import OptionError
 from ge_explorer.provenance import Origin
 from ge_explorer.trace.state import SYNC_OPS, Snapshot
 
+Row = tuple[int, int, int, tuple[int, ...], tuple[int, ...], int, int]
+"""Stream, ns, dispatch ns, waits, records, cube cores, vector cores."""
 NOT_RECORDED = -1
 """Sender of an event that no task of the program records."""
 
@@ -59,6 +66,17 @@ class Task:
     real: bool = True
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """The tasks' fixed fields as columns, as a timeline shows them."""
+
+    node: NDArray[np.int32]
+    stream: NDArray[np.int32]
+    aic: NDArray[np.int32]
+    aiv: NDArray[np.int32]
+    origin: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """Tasks in issue order (index = task id); streams keep this order. ``event_ids`` names event keys (-1: no event, a plain
@@ -80,6 +98,38 @@ class Program:
                     raise OptionError(f"event key {k} is recorded twice", where=f"tasks {out[k]} and {i}")
                 out[k] = i
         return out
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """What a run reads of each task, built once."""
+        return list(map(attrgetter("stream", "ns", "dispatch_ns", "waits", "records", "aic", "aiv"), self.tasks))
+
+    @cached_property
+    def by_stream(self) -> dict[int, list[int]]:
+        """Stream, ascending -> its tasks in issue order."""
+        lists: dict[int, list[int]] = {}
+        for i, t in enumerate(self.tasks):
+            lists.setdefault(t.stream, []).append(i)
+        return dict(sorted(lists.items()))
+
+    @cached_property
+    def columns(self) -> Columns:
+        """Columns of the tasks, built once."""
+        n = len(self.tasks)
+        names = ("node", "stream", "aic", "aiv")
+        node, stream, aic, aiv = (np.fromiter(map(attrgetter(a), self.tasks), np.int32, n) for a in names)
+        return Columns(node, stream, aic, aiv, tuple(map(attrgetter("origin"), self.tasks)))
+
+    @cached_property
+    def widest(self) -> dict[int, tuple[int, int]]:
+        """Stream -> largest numbers of cube and of vector cores one of its tasks takes; streams without any are left out."""
+        wide: dict[int, tuple[int, int]] = {}
+        for t in self.tasks:
+            if t.aic or t.aiv:
+                a, v = wide.get(t.stream, (0, 0))
+                if t.aic > a or t.aiv > v:
+                    wide[t.stream] = (max(a, t.aic), max(v, t.aiv))
+        return wide
 
 
 def program_of(rows: Iterable[Task], *, launch: LaunchModel = IDEAL) -> Program:

@@ -79,7 +79,7 @@ def _filters(page: MemoryPage, view: str, c: MemoryChoice, lang: str) -> str:
         out += select_html("kind", Text("kind", "类别"), [("", ALL), *((k, _KIND[k]) for k in KINDS)], f.kind, lang)
     name = Text("name contains", "名称包含")
     return out + (
-        f'<input type="search" data-do="text" value="{escape(f.text, quote=True)}" placeholder="{text(name, lang)}" '
+        f'<input type="search" data-lm-suppress-shortcuts="true" data-do="text" value="{escape(f.text, quote=True)}" placeholder="{text(name, lang)}" '
         f'aria-label="{text(name, lang)}">'
     )
 

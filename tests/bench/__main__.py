@@ -156,6 +156,13 @@ def concurrency() -> list[Row]:
     return [Row(*f) for f in figures()]
 
 
+def simulation() -> list[Row]:
+    """Row 8: simulator against SimPy, end times equal."""
+    from tests.bench.simulation import figures
+
+    return [Row(*f) for f in figures()]
+
+
 def reduction() -> list[Row]:
     """Row 9: transitive reduction against networkx and rustworkx."""
     from tests.bench.orders import reduction as figures
@@ -172,7 +179,7 @@ def shapes() -> list[Row]:
 
 ROWS: dict[str, Callable[[], list[Row]]] = {
     "import": import_time, "pipeline": pipeline, "layout": layout, "memory": memory, "shapes": shapes,
-    "events": events, "concurrency": concurrency, "reduction": reduction,
+    "events": events, "concurrency": concurrency, "reduction": reduction, "simulation": simulation,
 }  # fmt: skip
 
 

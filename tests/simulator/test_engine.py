@@ -110,6 +110,13 @@ def test_zero_duration_markers_pass_events_on() -> None:
     assert spans(t) == [(0, 10), (10, 10), (10, 15), (15, 18)]
 
 
+def test_what_needs_no_cores_never_waits_behind_a_start_of_the_same_time() -> None:
+    # The marker on stream 0 is over at 10 like the cube task before it, so its successor competes at 10 with stream 1.
+    t = run(cube(0, 10), Task(1, 0, 0, real=False), cube(0, 5), Task(3, 1, 10), cube(1, 5))
+    assert spans(t)[2] == (10, 15)
+    assert spans(t)[4] == (15, 20)
+
+
 def test_launch_costs_are_gaps_with_a_reason() -> None:
     launch = LaunchModel(dispatch_ns=1250, dispatch_other_ns=700, record_ns=100, signal_ns=1000, wait_ns=500)
     t = run(
