@@ -313,7 +313,10 @@ class GraphView {
     this.frameId = null;
     this.lang = this.model.get("lang") === "zh" ? "zh" : "en";
     const pic = this.pic;
-    this.theme ??= readTheme(this.root, pic.empty ? [] : pic.meta.streams);
+    if (!this.theme || this.theme.loose) { // outside the page there are no colours to read yet
+      this.theme = readTheme(this.root, pic.empty ? [] : pic.meta.streams);
+      this.theme.loose = !this.root.isConnected || !getComputedStyle(this.root).getPropertyValue("--jp-layout-color1");
+    }
     const step = pic.empty ? -1 : pic.clamp(this.model.get("step")), compare = this.model.get("compare") ?? NO_COMPARE;
     if (!pic.empty) this.frameShown = pic.step(step).frame;
     const empty = { nodes: new Set(), events: new Set(), streams: new Set() };
