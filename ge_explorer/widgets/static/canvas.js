@@ -315,7 +315,7 @@ class GraphView {
     const pic = this.pic;
     if (!this.theme || this.theme.loose) { // outside the page there are no colours to read yet
       this.theme = readTheme(this.root, pic.empty ? [] : pic.meta.streams);
-      this.theme.loose = !this.root.isConnected || !getComputedStyle(this.root).getPropertyValue("--jp-layout-color1");
+      this.theme.loose = !this.root.isConnected;
     }
     const step = pic.empty ? -1 : pic.clamp(this.model.get("step")), compare = this.model.get("compare") ?? NO_COMPARE;
     if (!pic.empty) this.frameShown = pic.step(step).frame;
