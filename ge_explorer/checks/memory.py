@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from ge_explorer.checks.ordering import deadlock_issue, event_orders, real_order, streams_of
+from ge_explorer.checks.ordering import deadlock_issue, event_orders, real_order
+from ge_explorer.checks.schedule import Schedule, streams_of
 from ge_explorer.errors import OptionError
 from ge_explorer.graph.happens_before import DeadlockError, HappensBefore
 from ge_explorer.ids import Ref
@@ -28,10 +29,15 @@ def verify_plan(s: Snapshot, hb: HappensBefore | None = None) -> tuple[Issue, ..
     if s.memory is None or s.streams is None:
         return ()
     try:
-        hb = hb or real_order(s)
+        hb = hb or real_order(_plan(s))
     except DeadlockError as e:
-        return (deadlock_issue(s, e),)
+        return (deadlock_issue(_plan(s), e),)
     return verify(s.memory.problem, s.memory.plan, hb, s.graph.unique_names, streams_of(s).node.tolist())
+
+
+def _plan(s: Snapshot) -> Schedule:
+    """The schedule the plan was made for: logical streams. A split keeps their order; where it does not, GX144 says so."""
+    return Schedule.of(s if s.physical is None else s.evolve(physical=None))
 
 
 def without_events(s: Snapshot, uids: Iterable[int]) -> Snapshot:
@@ -64,9 +70,9 @@ def with_offsets(s: Snapshot, offsets: Mapping[int, int]) -> Snapshot:
 def verify_change(before: Snapshot, after: Snapshot) -> tuple[Issue, ...]:
     """What an edit broke: issues of ``after`` that ``before`` does not have. A race that a lost event used to prevent names it."""
     try:
-        old, new = real_order(before), real_order(after)
+        old, new = real_order(_plan(before)), real_order(_plan(after))
     except DeadlockError as e:
-        return (deadlock_issue(after, e),)
+        return (deadlock_issue(_plan(after), e),)
     had = {(r.x, r.y) for r in _races(before, old)}
     known = set(verify_plan(before, old))
     races = iter(_races(after, new))
@@ -88,7 +94,7 @@ def events_behind_plan(s: Snapshot) -> Mapping[int, tuple[tuple[int, int], ...]]
     """
     if s.memory is None or s.streams is None or s.sync is None:
         return {}
-    had = {(r.x, r.y) for r in _races(s, real_order(s))}
+    had = {(r.x, r.y) for r in _races(s, None)}
     out = {}
     for e in s.sync.events:
         found = _races(without_events(s, [e.uid]), None)
@@ -101,19 +107,19 @@ def events_behind_plan(s: Snapshot) -> Mapping[int, tuple[tuple[int, int], ...]]
 def _races(s: Snapshot, hb: HappensBefore | None) -> tuple[Race, ...]:
     if s.memory is None or len(s.memory.plan.offsets) != len(s.memory.problem.buffers):
         return ()
-    return tuple(find_races(s.memory.problem.buffers, s.memory.plan.offsets, hb or real_order(s)))
+    return tuple(find_races(s.memory.problem.buffers, s.memory.plan.offsets, hb or real_order(_plan(s))))
 
 
 def _lost_event(before: Snapshot, after: Snapshot, race: Race) -> Event | None:
     """The event of ``before`` whose return alone would order the pair again; None if no single one does."""
-    left = {o.event for o in event_orders(after)}
-    for o in event_orders(before):
+    left = {o.event for o in event_orders(_plan(after))}
+    for o in event_orders(_plan(before)):
         if o.event in left:
             continue
         event = next(e for e in (before.sync or SyncPlan()).events if e.uid == o.event)
         sync = after.sync or SyncPlan()
         try:
-            hb = real_order(after.evolve(sync=replace(sync, events=(*sync.events, event))))
+            hb = real_order(_plan(after.evolve(sync=replace(sync, events=(*sync.events, event)))))
         except DeadlockError:
             continue
         if hb.ordered(race.user, race.writer):

@@ -2,56 +2,33 @@
 
 from __future__ import annotations
 
-from ge_explorer.checks.dependencies import joined_streams, ordered_dependencies, subgraph_bodies
-from ge_explorer.checks.identity import (
-    activation_lists,
-    dense_event_ids,
-    dense_stream_ids,
-    event_ends,
-    own_stream_events,
-    streamless_nodes,
-    surplus_events,
-    switch_senders,
-)  # fmt: skip
+from ge_explorer.checks import split
+from ge_explorer.checks.context import Context
+from ge_explorer.checks.invariants import results
 from ge_explorer.checks.memory import verify_plan
-from ge_explorer.checks.ordering import deadlock_issue, real_order
-from ge_explorer.checks.topology import topological_order
-from ge_explorer.graph.happens_before import DeadlockError
+from ge_explorer.checks.topology import INCOMPLETE, topological_order
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue
 from ge_explorer.text import Text
 from ge_explorer.trace.state import Snapshot
 from ge_explorer.trace.trace import Trace
 
-FAILED_STEP = "GX190"
+FAILED_STEP, OPEN = "GX190", split.CHAIN
 
 
 def check_snapshot(s: Snapshot) -> tuple[Issue, ...]:
-    """Issues of a snapshot, errors and notes, in a fixed order of checks.
+    """Issues of a snapshot, errors, warnings and notes: those of the invariants in their order, then those of the memory plan.
 
     Checks whose facet does not exist yet are left out: no streams, no synchronisation checks. A snapshot with streams but
     without a sync facet counts as having no events, so on several streams its dependencies are reported. Never raises on a
     strange snapshot of a pass: a circle becomes GX111.
     """
-    issues = list(topological_order(s))
-    if s.streams is None or any(i.code == "GX123" for i in issues):
-        return tuple(issues)
-    for check in (streamless_nodes, dense_stream_ids, event_ends, own_stream_events, dense_event_ids, surplus_events,
-                  switch_senders, activation_lists):  # fmt: skip
-        issues.extend(check(s))
-    try:
-        strict = real_order(s)
-    except DeadlockError as e:
-        return (*issues, deadlock_issue(s, e))
-    issues.extend(ordered_dependencies(s, strict))
-    issues.extend(subgraph_bodies(s, strict))
-    has_bodies = any(n.subgraphs for n in s.graph)
-    try:
-        full = real_order(s, holders=True) if has_bodies else strict
-    except DeadlockError as e:
-        return (*issues, deadlock_issue(s, e))
-    issues.extend(joined_streams(s, full))
-    issues.extend(verify_plan(s, strict))
+    c = Context(s) if s.streams is not None else None
+    issues = [i for r in results(s, c) for i in r.issues]
+    if c is not None and not any(i.code == INCOMPLETE for i in issues):
+        before = c.unsplit if any(i.code == OPEN for i in issues) else None  # an open cut has its own warning
+        hb = (before or c).hb
+        issues.extend(verify_plan(s, hb) if hb is not None else ())
     return tuple(issues)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+import numpy as np
 
 from ge_explorer.graph.happens_before import NEXT_LIKE
 from ge_explorer.ids import Ref
@@ -33,15 +35,14 @@ def topological_order(s: Snapshot) -> Iterator[Issue]:
             tuple(Ref("node", i) for i in missing[:LIMIT]), Text("Sort the graph again.", "请重新排序。"), "order.md",
         )  # fmt: skip
         return
-    count = 0
     names = s.graph.unique_names
-    for u, v in s.graph.dependencies:
-        a = s.graph.node(u)
+    count = 0
+    for u, v in _late(s, place):
+        a, b = s.graph.node(u), s.graph.node(v)
         if a.op in NEXT_LIKE or "_switch_branch_node_label" in a.attrs:
             continue
         # GE keeps the ids when the split adds nodes: a new Send or Recv has a higher one than what follows it.
-        ids_fit = s.order is None or s.order[u] < s.order[v] or a.op in SYNC_OPS or s.graph.node(v).op in SYNC_OPS
-        if place[u] < place[v] and ids_fit:
+        if place[u] < place[v] and (a.op in SYNC_OPS or b.op in SYNC_OPS):
             continue
         count += 1
         if count <= LIMIT:
@@ -50,3 +51,18 @@ def topological_order(s: Snapshot) -> Iterator[Issue]:
                 Text(f"{names[v]} comes before {names[u]}, which it needs", f"{names[v]} 排在它所依赖的 {names[u]} 之前"),
                 (Ref("node", u), Ref("node", v)), Text("Sort the graph again.", "请重新排序。"), "sync.md 19.14",
             )  # fmt: skip
+
+
+def _late(s: Snapshot, place: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+    """Dependencies whose consumer comes first, in the sequence or by topological id."""
+    pairs = s.graph.dependencies
+    if not pairs:
+        return
+    ends = np.array(pairs, dtype=np.int64)
+    at = np.full(s.graph.id_bound, -1, dtype=np.int64)
+    at[list(place)] = list(place.values())
+    late = at[ends[:, 0]] >= at[ends[:, 1]]
+    if s.order is not None:
+        late |= s.order[ends[:, 0]] >= s.order[ends[:, 1]]
+    for k in np.flatnonzero(late).tolist():
+        yield pairs[k]

@@ -128,12 +128,14 @@ def happens_before(
     orders: Iterable[Order] = (),
     *,
     any_of: Iterable[int] = (),
+    chained: bool = True,
 ) -> HappensBefore:
     """Build the relation.
 
     ``sequence``: node ids in issue order; ``stream``: stream of each node id (-1: not a task, left out). ``orders``: further
     reasons besides the streams themselves; nodes mentioned there that are not in ``sequence`` become virtual points.
     ``any_of``: virtual points that start after ONE of their predecessors instead of all (a stream with several activators).
+    ``chained`` False: the caller gives the orders inside the streams too (branches of which only one runs).
     Raises DeadlockError with the blocked-by chain when the reasons form a circle.
     """
     lookup = stream.__getitem__
@@ -150,7 +152,7 @@ def happens_before(
         column[v] = c
         before = last.get(c)
         position[v] = 0 if before is None else position[before] + 1
-        if before is not None:
+        if before is not None and chained:
             pred[v].append(Order(before, v, "stream"))
             succ[before].append(v)
         last[c] = v

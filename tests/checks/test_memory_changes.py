@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import ge_explorer as gx
 from ge_explorer.checks.memory import events_behind_plan, verify_change, verify_plan, with_offsets, without_events
-from ge_explorer.checks.ordering import event_orders, sequence_of, streams_of
+from ge_explorer.checks.ordering import event_orders, sequence_of
+from ge_explorer.checks.schedule import streams_of
 from ge_explorer.errors import OptionError
 from ge_explorer.graph.edit import GraphEditor
 from ge_explorer.graph.model import Graph

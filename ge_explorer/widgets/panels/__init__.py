@@ -82,7 +82,7 @@ def show_memory(
 
     if view not in VIEWS:
         raise OptionError("no such memory view", got=view, todo=did_you_mean(view, list(VIEWS)))
-    panel = MemoryPanel(view=view)
+    panel = MemoryPanel(view=view, alone=True)
     panel.choice = panel.choice.but(**choice)
     return _show(panel, session, lang, step)
 

@@ -29,12 +29,15 @@ KEPT = 4
 
 
 class MemoryPanel:
-    """``view`` is the open view, ``choice`` what its controls say, ``page`` the models (None before memory is planned)."""
+    """``view`` is the open view, ``choice`` what its controls say, ``page`` the models (None before memory is planned).
+
+    ``alone``: in a cell of its own, with more room than below the graph.
+    """
 
     name = "memory"
 
-    def __init__(self, on_select: OnSelect | None = None, view: str = "") -> None:
-        self.on_select = on_select
+    def __init__(self, on_select: OnSelect | None = None, view: str = "", *, alone: bool = False) -> None:
+        self.on_select, self.alone = on_select, alone
         self.view = view if view in VIEWS else next(iter(VIEWS))
         self.choice = MemoryChoice()
         self.page: MemoryPage | None = None
@@ -57,9 +60,9 @@ class MemoryPanel:
 
                 self.charts[view] = MapChart(self._select)
             elif view == "lifetimes":
-                from ge_explorer.widgets.panels.memory_life_chart import LifeChart
+                from ge_explorer.widgets.panels.memory_life_chart import TALL, TALL_IN_EXPLORER, LifeChart
 
-                self.charts[view] = LifeChart(self._select)
+                self.charts[view] = LifeChart(self._select, TALL if self.alone else TALL_IN_EXPLORER)
             else:
                 from ge_explorer.widgets.panels.memory_curve_chart import CurveChart
 

@@ -25,8 +25,7 @@ from ge_explorer.widgets.panels.picked import picked_buffers
 
 PITCH, NAMED = 13, 40
 """Pixels a line while up to so many lines are named; more lines share ``TALL`` px."""
-TALL = 480
-RASTER_HEIGHT = 320
+TALL, TALL_IN_EXPLORER = 480, 216
 LEAST = 120
 LABEL = 130
 HOVERED = 1_500
@@ -60,8 +59,8 @@ class LifeChart:
 
     name = "memory-lifetimes"
 
-    def __init__(self, on_select: OnSelect) -> None:
-        self.on_select = on_select
+    def __init__(self, on_select: OnSelect, tall: int = TALL) -> None:
+        self.on_select, self.tall = on_select, tall
         self.host = BokehHost(self.name, self._make)
         self.widget = self.host.widget
         self.picture: Heatmap | None = None
@@ -129,7 +128,7 @@ class LifeChart:
             self._painted = ()
         else:
             n, height = int(h.ids.size), h.raster.shape[0]
-            tall = max(1, RASTER_HEIGHT // height)
+            tall = max(1, self.tall // height)
             if self._painted != (id(h), theme):
                 self.sources["raster"].data = {
                     "image": [pixels(h.raster, theme, tall)],
@@ -197,8 +196,8 @@ class LifeChart:
         style(f, theme, "us" if h.axis == "time" else "")
         k = 1 / 1000 if h.axis == "time" else 1.0
         n = max(self.lines, 1)
-        pitch = PITCH if n <= NAMED else min(9.0, max(3.0, TALL / n))
-        height = RASTER_HEIGHT if h.raster is not None else max(LEAST, int(n * pitch))
+        pitch = PITCH if n <= NAMED else min(9.0, max(2.5, self.tall / n))
+        height = self.tall if h.raster is not None else max(LEAST, int(n * pitch))
         f.height = height + 28
         f.x_range.update(start=0, end=h.end * k * 1.01)
         f.y_range.update(start=0, end=max(n, height / pitch) if h.raster is None else n)

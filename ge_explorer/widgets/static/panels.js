@@ -41,13 +41,13 @@ function render({ model, el }) {
   body.addEventListener("keydown", (e) => {
     if ((e.key === "Enter" || e.key === " ") && e.target.matches("[data-ref][tabindex]") && pick(e.target)) e.preventDefault();
   });
-  body.addEventListener("change", (e) => {
-    const form = e.target;
-    if (!form.matches("select[data-do], input[data-do]")) return;
+  const commit = (form) => {
     const value = form.type === "checkbox" ? String(form.checked) : form.value;
     model.set("clicked", { do: form.getAttribute("data-do"), value, n: Date.now() });
     model.save_changes();
-  });
+  };
+  body.addEventListener("change", (e) => e.target.matches("select[data-do], input[data-do]") && commit(e.target));
+  body.addEventListener("keydown", (e) => e.key === "Enter" && e.target.matches("input[type=search]") && commit(e.target));
   const measure = () => {
     const now = colours(el);
     const old = model.get("ground") || {};
