@@ -77,10 +77,10 @@ def _filters(page: MemoryPage, view: str, c: MemoryChoice, lang: str) -> str:
         out += f'<label><input type="checkbox" data-do="crossing"{on}>{text(label, lang)}</label>'
     if any(b.kind == "workspace" for b in v.problem.buffers):
         out += select_html("kind", Text("kind", "类别"), [("", ALL), *((k, _KIND[k]) for k in KINDS)], f.kind, lang)
-    name = Text("name contains", "名称包含")
-    return out + (
-        f'<input type="search" data-lm-suppress-shortcuts="true" data-do="text" value="{escape(f.text, quote=True)}" placeholder="{text(name, lang)}" '
-        f'aria-label="{text(name, lang)}">'
+    name = text(Text("name contains", "名称包含"), lang)
+    return out + (  # Lab's own shortcuts would take Enter away from the field
+        f'<input type="search" data-lm-suppress-shortcuts="true" data-do="text" value="{escape(f.text, quote=True)}" '
+        f'placeholder="{name}" aria-label="{name}">'
     )
 
 

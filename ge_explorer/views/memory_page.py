@@ -47,9 +47,10 @@ NO_ORDER = Text(
 
 @dataclass(frozen=True, slots=True)
 class MemoryChoice:
-    """What the user chose inside the memory views. ``awaited``: stream id whose waiting is shown (None: each buffer's own);
-    ``pinned``: first buffer of a pair; ``a``/``b``: plan keys; ``ge``: whose steps, at ``ge_step``; ``at``: position explained (None: the
-    peak); ``everything``: run slow planners too.
+    """What the user chose inside the memory views.
+
+    ``awaited``: stream id whose waiting is shown (None: each buffer's own); ``pinned``: first buffer of a pair; ``a``/``b``: plan
+    keys; ``ge``: whose steps, at ``ge_step``; ``at``: position explained (None: the peak); ``everything``: run slow planners too.
     """
 
     filter: MemoryFilter = field(default_factory=MemoryFilter)

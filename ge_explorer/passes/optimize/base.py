@@ -102,7 +102,7 @@ class GraphPass(OptimizePass):
 
         def body(w: Work) -> None:
             for scope in w.e.scopes():
-                if scope in w.e.scopes():
+                if w.e.has_scope(scope):
                     self.apply(w, scope)
 
         return run(s, ctx, body)
@@ -218,7 +218,7 @@ class _Walk:
     def scope(self, scope: int, depth: int, start: list[int] | None = None) -> None:
         """Walk one graph from its sources (or from ``start``, everything else counting as seen)."""
         w = self.w
-        if depth > MAX_DEPTH or scope not in w.e.scopes():
+        if depth > MAX_DEPTH or not w.e.has_scope(scope):
             return
         members = w.e.members(scope)
         seen = set(members) if start is not None else set()
