@@ -50,7 +50,7 @@ def feeds(model: Any) -> dict[str, np.ndarray]:
         kind = NUMBERS[v.type.tensor_type.elem_type]
         low = 16000 if not shape else 0
         values = rng.integers(low, low + 1 if not shape else 5, shape)
-        out[v.name] = (values * 0.25 if np.issubdtype(kind, np.floating) else values).astype(kind)
+        out[v.name] = np.asarray(values * 0.25 if np.issubdtype(kind, np.floating) else values).astype(kind)
     return out
 
 
