@@ -44,14 +44,16 @@ def feeds(model: Any) -> dict[str, np.ndarray]:
     out: dict[str, np.ndarray] = {}
     for v in (v for v in model.graph.input if v.name not in weights):
         dims = v.type.tensor_type.shape.dim
-        shape = [
-            d.dim_value or (1 if k == 0 else 512 if len(dims) < 3 else 1 if k == 1 else 64) for k, d in enumerate(dims)
-        ]
+        shape = [max(d.dim_value, 0) or _size(k, len(dims)) for k, d in enumerate(dims)]
         kind = NUMBERS[v.type.tensor_type.elem_type]
         low = 16000 if not shape else 0
         values = rng.integers(low, low + 1 if not shape else 5, shape)
         out[v.name] = np.asarray(values * 0.25 if np.issubdtype(kind, np.floating) else values).astype(kind)
     return out
+
+
+def _size(k: int, rank: int) -> int:
+    return 1 if k == 0 or (rank > 2 and k == 1) else 512 if rank < 3 else 64
 
 
 @pytest.mark.skipif(not MODELS, reason="none of the packages that ship models is installed")
