@@ -40,6 +40,7 @@ _LAZY = {
     "predict_memory": "ge_explorer.views.memory_prediction:predict_memory",
     "simulate": "ge_explorer.api:simulate",
     "snapshot_of": "ge_explorer.trace.recorded:snapshot_of",
+    "stream": "ge_explorer.loaders.torch_stream:stream",
     "to_ge_text": "ge_explorer.exports.ge_text:to_ge_text",
     "to_json": "ge_explorer.loaders.own_json:to_json",
     "to_networkx": "ge_explorer.graph.networkx_export:to_networkx",
@@ -73,6 +74,7 @@ __all__ = [
     "predict_memory",
     "simulate",
     "snapshot_of",
+    "stream",
     "to_ge_text",
     "to_json",
     "to_networkx",
@@ -91,6 +93,7 @@ if TYPE_CHECKING:
     from ge_explorer.graph.networkx_export import to_networkx
     from ge_explorer.loaders import load
     from ge_explorer.loaders.own_json import from_json, to_json
+    from ge_explorer.loaders.torch_stream import stream
     from ge_explorer.plan.builtin import plans
     from ge_explorer.plan.model import Plan
     from ge_explorer.session import Session

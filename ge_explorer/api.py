@@ -43,6 +43,7 @@ def open_session(
     stream_passes: Sequence[StreamFunction] = (),
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     dims: Mapping[str, int] | None = None,
+    example_inputs: Any = None,
 ) -> Session:
     """Session on ``source``.
 
@@ -51,6 +52,7 @@ def open_session(
     that come with a plan use it by default, at C1. ``pipeline``: a preset or pipeline text (by default ``static``, or ``dynamic``
     for a root of unknown shape). ``stream_passes``: functions of yours that run after GE's stream passes. ``input_shapes`` and
     ``dims``: sizes for open dimensions of an ONNX model, see ``load``; with all of them known the static steps run.
+    ``example_inputs``: for a PyTorch module, see ``load``.
     Errors: InputError for an unusable file, OptionError for a wrong name.
     """
     if isinstance(source, Session):
@@ -70,7 +72,7 @@ def open_session(
     elif isinstance(source, Graph):
         graph = source
     else:
-        loaded = load(source, input_shapes=input_shapes, dims=dims)
+        loaded = load(source, example_inputs, input_shapes=input_shapes, dims=dims)
         graph = source_graph(loaded)
         if loaded.recorded is not None:
             defaults = _known_options(loaded.recorded.options)

@@ -75,6 +75,10 @@ class GraphEditor:
         """Ids of the scopes that exist, ascending."""
         return [i for i, s in enumerate(self._scopes) if s is not None]
 
+    def has_scope(self, i: int) -> bool:
+        """True while scope ``i`` exists."""
+        return 0 <= i < len(self._scopes) and self._scopes[i] is not None
+
     def members(self, scope: int) -> list[int]:
         """Direct nodes of a scope in list order."""
         return [i for i in self._lists.get(scope, ()) if self._nodes[i] is not None]

@@ -18,6 +18,7 @@ from ge_explorer.graph.model import Graph
 from ge_explorer.loaders.onnx_inputs import check_input_shapes
 from ge_explorer.loaders.report import LoadReport, LoadResult
 from ge_explorer.loaders.source import SIZE_LIMIT, Source, read_source, refuse_known_strangers
+from ge_explorer.loaders.torch_kind import is_torch
 from ge_explorer.registry import Registry
 from ge_explorer.text import Text
 
@@ -67,15 +68,24 @@ LOADERS: Registry[Loader] = Registry(
 )
 
 
-def load(source: Any, *, dims: Mapping[str, int] | None = None, input_shapes: Mapping[str, Sequence[int]] | None = None,
-         check: bool = True, limit: int = SIZE_LIMIT, node_limit: int = 500_000) -> LoadResult:  # fmt: skip
+def load(
+    source: Any,
+    example_inputs: Any = None,
+    *,
+    dims: Mapping[str, int] | None = None,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    check: bool = True,
+    limit: int = SIZE_LIMIT,
+    node_limit: int = 500_000,
+) -> LoadResult:
     """Graph and report of ``source``.
 
     ``source``: a path, bytes, an open binary file, an ``onnx.ModelProto``, a Graph, or the name of a built-in example
     (a file of the same name needs ``./`` in front). A folder of compiler dumps gives its last stage, and all of them in
-    ``stages``. ``dims`` binds symbolic dimensions, such as ``{"batch": 8}``; ``input_shapes`` gives whole shapes to inputs of
-    an ONNX model, such as ``{"x": (1, 3, 224, 224)}`` (-1: open). A model with an open dimension left has a root of unknown
-    shape (``graph.root.dynamic``), which GE compiles another way.
+    ``stages``. A PyTorch module is traced by torch.export with ``example_inputs``, a tuple of arguments or a mapping of
+    keyword arguments (extra ``torch``). ``dims`` binds symbolic dimensions, such as ``{"batch": 8}``; ``input_shapes`` gives
+    whole shapes to inputs of an ONNX model, such as ``{"x": (1, 3, 224, 224)}`` (-1: open). A model with an open dimension left
+    has a root of unknown shape (``graph.root.dynamic``), which GE compiles another way.
 
     Errors: InputError, with what is wrong, where, and what to do, for anything that cannot become a graph.
 
@@ -84,7 +94,14 @@ def load(source: Any, *, dims: Mapping[str, int] | None = None, input_shapes: Ma
     """
     shapes = MappingProxyType(check_input_shapes(input_shapes))
     settings = LoadSettings(MappingProxyType(dict(dims or {})), check, limit, node_limit, shapes)
-    result = _load(source, settings)
+    if is_torch(source):
+        from ge_explorer.loaders.torch_module import read_module
+
+        result = read_module(source, example_inputs, settings)
+    elif example_inputs is not None:
+        raise OptionError("example inputs are for PyTorch modules", got=type(source).__name__, todo="Leave them out.")
+    else:
+        result = _load(source, settings)
     if shapes and not result.report.format.startswith("ONNX"):
         raise OptionError("input shapes can be given for ONNX models only", where=result.report.source,
                           got=result.report.format, todo="Leave them out.")  # fmt: skip

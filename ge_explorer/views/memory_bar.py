@@ -77,10 +77,10 @@ def _filters(page: MemoryPage, view: str, c: MemoryChoice, lang: str) -> str:
         out += f'<label><input type="checkbox" data-do="crossing"{on}>{text(label, lang)}</label>'
     if any(b.kind == "workspace" for b in v.problem.buffers):
         out += select_html("kind", Text("kind", "类别"), [("", ALL), *((k, _KIND[k]) for k in KINDS)], f.kind, lang)
-    name = Text("name contains", "名称包含")
-    return out + (
-        f'<input type="search" data-lm-suppress-shortcuts="true" data-do="text" value="{escape(f.text, quote=True)}" placeholder="{text(name, lang)}" '
-        f'aria-label="{text(name, lang)}">'
+    name = text(Text("name contains", "名称包含"), lang)
+    return out + (  # Lab's own shortcuts would take Enter away from the field
+        f'<input type="search" data-lm-suppress-shortcuts="true" data-do="text" value="{escape(f.text, quote=True)}" '
+        f'placeholder="{name}" aria-label="{name}">'
     )
 
 
@@ -115,7 +115,7 @@ def apply(page: MemoryPage | None, c: MemoryChoice, do: str, value: str, picked:
     if do in ("a", "b") and value in SHOWN_KEYS:
         return c.but(**{do: value})
     if do == "ge" and value in ("ge", "ge-priority"):
-        return c.but(ge=value, step=0)
+        return c.but(ge=value, ge_step=0)
     if do == "everything":
         return c.but(everything=True)
     if do == "peak":
@@ -135,10 +135,10 @@ def _jump(page: MemoryPage | None, c: MemoryChoice, where: str) -> MemoryChoice:
     ge, last = page.book.get(c.ge).ge, page.steps_of(c) - 1
     if ge is None or last < 0:
         return c
-    fixed = {"first": 0, "back": max(0, c.step - 1), "next": min(last, c.step + 1), "last": last}
-    return c.but(step=fixed[where] if where in fixed else next_of(ge, c.step, JUMPS[where][1]))
+    fixed = {"first": 0, "back": max(0, c.ge_step - 1), "next": min(last, c.ge_step + 1), "last": last}
+    return c.but(ge_step=fixed[where] if where in fixed else next_of(ge, c.ge_step, JUMPS[where][1]))
 
 
 def reset_for(c: MemoryChoice) -> MemoryChoice:
     """Choice kept when another state is shown: ids and positions of the old one mean nothing there."""
-    return c.but(pinned=None, at=None, step=0, awaited=None, filter=MemoryFilter(c.filter.sort, c.filter.top))
+    return c.but(pinned=None, at=None, ge_step=0, awaited=None, filter=MemoryFilter(c.filter.sort, c.filter.top))

@@ -47,9 +47,10 @@ NO_ORDER = Text(
 
 @dataclass(frozen=True, slots=True)
 class MemoryChoice:
-    """What the user chose inside the memory views. ``awaited``: stream id whose waiting is shown (None: each buffer's own);
-    ``pinned``: first buffer of a pair; ``a``/``b``: plan keys; ``ge``: whose steps; ``step``; ``at``: position explained (None: the
-    peak); ``everything``: run slow planners too.
+    """What the user chose inside the memory views.
+
+    ``awaited``: stream id whose waiting is shown (None: each buffer's own); ``pinned``: first buffer of a pair; ``a``/``b``: plan
+    keys; ``ge``: whose steps, at ``ge_step``; ``at``: position explained (None: the peak); ``everything``: run slow planners too.
     """
 
     filter: MemoryFilter = field(default_factory=MemoryFilter)
@@ -58,7 +59,7 @@ class MemoryChoice:
     a: str = "ge"
     b: str = "current"
     ge: str = "ge"
-    step: int = 0
+    ge_step: int = 0
     at: int | None = None
     everything: bool = False
 
@@ -183,7 +184,7 @@ class MemoryPage:
         case = book.get(c.ge)
         if case.ge is None:
             return TablePicture("memory-steps", (), (), Text(case.failure), (Text(case.failure),))
-        step = memory_steps.build(book.planned, case.ge, c.step, self.buffer_ids)
+        step = memory_steps.build(book.planned, case.ge, c.ge_step, self.buffer_ids)
         return memory_steps_table.picture(step, dict(self.lives.marks))
 
     @cached_property

@@ -86,7 +86,7 @@ def _tree(g: GeStep, marks: dict[int, Mark]) -> Table:
         name = Part(_indented(t), mark=marks.get(t.stream), tone="strong" if t.current else "")
         rows.append(Row(((name,), (words(number(t.head)),), (words(size(t.size)),), (_names(t.members),))))
     columns = (
-        Column(Text("nesting at the end", "最终嵌套")), Column(Text("offset", "偏移"), "right", True),
+        Column(Text("nesting at the end", "最终嵌套"), "left", True), Column(Text("offset", "偏移"), "right", True),
         Column(Text("size", "大小"), "right", True), Column(Text("buffers on it", "其上的缓冲区")),
     )  # fmt: skip
     return Table(Text("nesting", "嵌套"), columns, tuple(rows), g.tree_left)

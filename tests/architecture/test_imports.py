@@ -20,6 +20,7 @@ THIRD_PARTY = {
     "numpy": None,  # everywhere
     "onnx": {"loaders", "exports"},
     "google": {"loaders", "exports"},
+    "torch": {"loaders"},  # optional, imported when a module is loaded
     "bokeh": {"widgets"},
     "ipywidgets": {"widgets"},
     "traitlets": {"widgets"},

@@ -86,6 +86,7 @@ def big_model(nodes: int, folder: Path) -> Path:
 def pipeline() -> list[Row]:
     """Row 10: file to events, memory and simulation, over onnxruntime's session creation with all optimisations."""
     from ge_explorer.api import open_session
+    from tests.bench.orders import best
 
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -156,6 +157,13 @@ def concurrency() -> list[Row]:
     return [Row(*f) for f in figures()]
 
 
+def schedule() -> list[Row]:
+    """Row 7: makespan of the best built-in plan beside HEFT."""
+    from tests.bench.schedule import figures
+
+    return [Row(*f) for f in figures()]
+
+
 def simulation() -> list[Row]:
     """Row 8: simulator against SimPy, end times equal."""
     from tests.bench.simulation import figures
@@ -177,9 +185,17 @@ def shapes() -> list[Row]:
     return [Row(*f) for f in figures()]
 
 
+def optimise() -> list[Row]:
+    """Row 15: compute nodes left, beside onnxruntime's basic optimisation."""
+    from tests.bench.optimise import figures
+
+    return [Row(*f) for f in figures()]
+
+
 ROWS: dict[str, Callable[[], list[Row]]] = {
     "import": import_time, "pipeline": pipeline, "layout": layout, "memory": memory, "shapes": shapes,
     "events": events, "concurrency": concurrency, "reduction": reduction, "simulation": simulation,
+    "optimise": optimise, "schedule": schedule,
 }  # fmt: skip
 
 

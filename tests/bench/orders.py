@@ -44,10 +44,12 @@ def geometric(values: Iterable[float]) -> float:
 
 
 def real_graphs() -> Iterator[tuple[str, Graph]]:
-    """Real ONNX models that load, by file name."""
+    """Real ONNX models without subgraphs (the modes leave bodies alone), by file name."""
     for path in sorted(data().glob("onnx/**/*.onnx")):
         with suppress(GxError):
-            yield path.stem, gx.load(path)
+            g = gx.load(path).graph
+            if len(g) > 2 and not any(n.subgraphs for n in g):
+                yield path.stem, g
 
 
 def graphs(seeds: int = 6) -> Iterator[tuple[str, Graph]]:
@@ -90,8 +92,8 @@ def concurrency() -> list[Figure]:
             stream_bounds(gx.compile(g, pipeline=NO_MEMORY, options={"gx.streamMode": mode, "gx.eventMode": "minimal"}))
             for mode in ("fewest-streams", "fewest-waits")
         )
-        assert few is not None
-        assert spare is not None
+        if few is None or spare is None:
+            continue
         streams.append(few.streams_used / max(1, few.width))
         if spare.minimum_waits:
             waits.append((spare.waits or 0) / spare.minimum_waits)

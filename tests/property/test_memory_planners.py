@@ -18,7 +18,7 @@ from tests.memory.ge.plans import PRIORITY, Planned, races
 from tests.property.test_memory import Case, cases
 
 QUICK = settings(max_examples=60, deadline=None, derandomize=True)
-LONG = settings(max_examples=1500, deadline=None, derandomize=True)
+LONG = settings(max_examples=400, deadline=None, derandomize=True)
 SAFE = sorted(n for n in PLANNERS if not plans_by_lifetime(n) and n != "search")
 BLIND = sorted(n for n in PLANNERS if plans_by_lifetime(n))
 

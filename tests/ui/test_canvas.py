@@ -124,6 +124,15 @@ def test_theme_and_language_follow_the_page(opened):
     assert "2 个事件" in p.locator(".gxc > canvas").get_attribute("aria-label")
 
 
+def test_a_theme_whose_style_sheet_loads_late_is_taken_over(opened):
+    p = opened()
+    css = ":root{--jp-layout-color1:#111111 !important;--jp-ui-font-color0:#ffffff !important}"
+    p.evaluate(
+        "css => { const s = document.createElement('style'); s.textContent = css; document.head.append(s); }", css
+    )
+    p.wait_for_selector('[data-gx-theme="dark"]', timeout=5000)
+
+
 def test_unmount_leaves_nothing(opened):
     p = opened()
     p.evaluate("unmount()")

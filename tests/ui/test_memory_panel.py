@@ -64,7 +64,7 @@ def test_every_view_says_something_in_both_languages(view: str, lang: str) -> No
 
 def test_filters_change_what_is_shown_and_say_so() -> None:
     panel = MemoryPanel(view="lifetimes")
-    panel.update(context(random_case(2)))
+    panel.update(context(random_case(2, nodes=90)))
     chart = panel.chart("lifetimes")
     everything = chart.lines
     press(panel, "top", "20")
@@ -110,7 +110,7 @@ def test_ge_steps_walk_and_jump() -> None:
     press(panel, "jump-last")
     press(panel, "jump-next")
     assert panel.page is not None
-    assert panel.choice.step == panel.page.steps_of(panel.choice) - 1
+    assert panel.choice.ge_step == panel.page.steps_of(panel.choice) - 1
 
 
 def test_position_on_the_curve_is_explained_and_forgotten() -> None:
@@ -137,8 +137,9 @@ def test_lines_and_places_become_references() -> None:
     assert got == [(buffer(2),)]
 
 
-def test_raster_lines_become_references() -> None:
-    case = random_case(4, nodes=260)
+def test_raster_lines_become_references(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ge_explorer.views.memory_heatmap.EXACT", 10)
+    case = random_case(4)
     panel = MemoryPanel(view="lifetimes")
     panel.update(context(case))
     chart = panel.chart("lifetimes")
@@ -181,8 +182,9 @@ def test_large_graphs_ask_before_they_run_slow_planners(monkeypatch: pytest.Monk
     assert "only when asked" not in panel.body.html
 
 
-def test_selection_does_not_build_a_raster_again() -> None:
-    case = random_case(4, nodes=260)
+def test_selection_does_not_build_a_raster_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ge_explorer.views.memory_heatmap.EXACT", 10)
+    case = random_case(4)
     panel = MemoryPanel(view="lifetimes")
     panel.update(context(case))
     before = panel.chart("lifetimes").sources["raster"].data["image"][0]

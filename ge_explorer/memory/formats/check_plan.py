@@ -57,7 +57,12 @@ def _reason(plan: PlanFile, x: Allocation, y: Allocation) -> tuple[Text, Text]:
     first, second, column = missing[0]
     if len(first.last_users) <= column or first.last_users[column] == NONE or second.producer == NONE:
         return Text("no order of the streams keeps them apart", "流之间没有任何先后顺序将二者分开"), apart
-    user, writer, s, t = first.last_users[column], second.producer, plan.streams[column] if plan.streams else 0, second.name
+    user, writer, s, t = (
+        first.last_users[column],
+        second.producer,
+        plan.streams[column] if plan.streams else 0,
+        second.name,
+    )
     return (
         Text(f"nothing orders {user} (stream {s}) before {writer}, which writes {t}",
              f"没有任何机制保证 {user}（流 {s}）先于写入 {t} 的 {writer}"),

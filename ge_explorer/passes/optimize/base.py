@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ge_explorer.errors import ContractError
-from ge_explorer.graph.model import Node
+from ge_explorer.graph.model import Graph, Node
 from ge_explorer.passes.optimize import switches
 from ge_explorer.passes.optimize.work import Work
 from ge_explorer.text import Text
@@ -102,7 +102,7 @@ class GraphPass(OptimizePass):
 
         def body(w: Work) -> None:
             for scope in w.e.scopes():
-                if scope in w.e.scopes():
+                if w.e.has_scope(scope):
                     self.apply(w, scope)
 
         return run(s, ctx, body)
@@ -114,6 +114,10 @@ class NodePass(OptimizePass):
 
     types: ClassVar[frozenset[str] | None] = None
     """Operator types it looks at (None: all)."""
+
+    def wants(self, g: Graph) -> bool:
+        """False when nothing in the graph can concern it (asked before a walk, so that most walks need not happen)."""
+        return self.types is None or any(n.op in self.types for n in g)
 
     def visit(self, w: Work, n: Node) -> None:
         """Look at one node; may delete it."""
@@ -168,6 +172,8 @@ def walk_all(w: Work, passes: Sequence[NodePass]) -> None:
     """GEPass::Run: walk the root graph; what was only marked as constant takes effect after a walk; then again."""
     from ge_explorer.passes.optimize.folding import take_effect
 
+    if not any(p.wants(w.before) for p in passes):
+        return
     walk = _Walk(w, passes)
     start: list[int] | None = None
     for _ in range(MAX_ROUNDS):
@@ -212,7 +218,7 @@ class _Walk:
     def scope(self, scope: int, depth: int, start: list[int] | None = None) -> None:
         """Walk one graph from its sources (or from ``start``, everything else counting as seen)."""
         w = self.w
-        if depth > MAX_DEPTH or scope not in w.e.scopes():
+        if depth > MAX_DEPTH or not w.e.has_scope(scope):
             return
         members = w.e.members(scope)
         seen = set(members) if start is not None else set()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from ge_explorer.graph.model import Node
+from ge_explorer.graph.model import Graph, Node
 from ge_explorer.ids import Ref
 from ge_explorer.passes.optimize.base import NodePass
 from ge_explorer.passes.optimize.facts import TRANS, loses_precision
@@ -47,6 +47,10 @@ class CastRemove(NodePass):
             "renamed": Rule(Text("It runs in the type of the chain's start now.", "现在以链首的类型运行。"), _SOURCE),
         }
     )
+
+    def wants(self, g: Graph) -> bool:
+        """A Cast."""
+        return any(n.op == "Cast" for n in g)
 
     def visit(self, w: Work, n: Node) -> None:
         """Try one Cast, or one chain start."""

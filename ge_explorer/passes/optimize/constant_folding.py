@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from ge_explorer.graph.constant import NUMPY_DTYPES, ConstantValue
-from ge_explorer.graph.model import Node, Tensor
+from ge_explorer.graph.model import Graph, Node, Tensor
 from ge_explorer.passes.optimize.base import SHARED_RULES, NodePass
-from ge_explorer.passes.optimize.facts import DO_NOT_FOLD, NO_FOLD, known, sizes
+from ge_explorer.passes.optimize.facts import CONST, DO_NOT_FOLD, NO_FOLD, known, sizes
 from ge_explorer.passes.optimize.folding import fold, mark
 from ge_explorer.passes.optimize.folding_kernels import BUILTIN, HOST, Array, compute
 from ge_explorer.passes.optimize.switches import FOLDING
@@ -89,6 +89,16 @@ class ConstantFolding(NodePass):
             **SHARED_RULES,
         }
     )
+
+    def wants(self, g: Graph) -> bool:
+        """An operator with a kernel and constant inputs."""
+        return any(self._may_fold(g, n) for n in g)
+
+    def _may_fold(self, g: Graph, n: Node) -> bool:
+        if n.op == "Constant":
+            return True
+        ready = [g.node(g.tensor(t).producer).op in CONST for t in n.inputs if t is not None]
+        return bool(ready) and all(ready) and self.types is not None and n.op in self.types
 
     def visit(self, w: Work, n: Node) -> None:
         """Fold or mark one node."""

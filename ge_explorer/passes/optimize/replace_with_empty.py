@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ge_explorer.graph.constant import NUMPY_DTYPES, ConstantValue
-from ge_explorer.graph.model import CONST_LIKE, DATA_LIKE, VARIABLE_LIKE, Node
+from ge_explorer.graph.model import CONST_LIKE, DATA_LIKE, VARIABLE_LIKE, Graph, Node
 from ge_explorer.passes.optimize.base import SHARED_RULES, NodePass
 from ge_explorer.passes.optimize.facts import BY_GE, CONTROL_V1, DO_NOT_FOLD, sizes
 from ge_explorer.passes.optimize.folding import fold, mark
@@ -51,6 +51,10 @@ class ReplaceWithEmptyConst(NodePass):
             **SHARED_RULES,
         }
     )
+
+    def wants(self, g: Graph) -> bool:
+        """A result without elements that no constant made."""
+        return any(t is not None and t.elements == 0 and g.node(t.producer).op not in _NEVER for t in g.tensors)
 
     def visit(self, w: Work, n: Node) -> None:
         """Fold or mark one node."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from ge_explorer.graph.model import Node
+from ge_explorer.graph.model import Graph, Node
 from ge_explorer.passes.optimize.base import SHARED_RULES, NodePass
 from ge_explorer.passes.optimize.facts import CONST
 from ge_explorer.passes.optimize.work import Work
@@ -28,6 +28,10 @@ class UnusedConst(NodePass):
     level: ClassVar[int] = 1
     types: ClassVar[frozenset[str] | None] = CONST
     rules = MappingProxyType(dict(SHARED_RULES))
+
+    def wants(self, g: Graph) -> bool:
+        """A constant nothing reads."""
+        return any(n.op in CONST and not g.data_out[n.id] for n in g)
 
     def visit(self, w: Work, n: Node) -> None:
         """Delete one constant."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from ge_explorer.graph.model import Node
+from ge_explorer.graph.model import Graph, Node
 from ge_explorer.ids import Ref
 from ge_explorer.passes.optimize.base import SHARED_RULES, NodePass
 from ge_explorer.passes.optimize.facts import CONST
@@ -36,6 +36,10 @@ class UselessControlOut(NodePass):
             **SHARED_RULES,
         }
     )
+
+    def wants(self, g: Graph) -> bool:
+        """A constant that something waits for, or that nothing reads."""
+        return any(n.op in CONST and not n.control_in and (g.control_out[n.id] or not g.data_out[n.id]) for n in g)
 
     def visit(self, w: Work, n: Node) -> None:
         """Clean one constant."""

@@ -10,7 +10,7 @@ const WORDS = {
   empty: ["No graph yet", "尚无计算图"], folded: ["folded", "已折叠"], minimap: ["Overview: click to move there", "全图：点击跳转"], legend: ["Legend", "图例"],
 };
 const CSS = `
-.gxc{position:relative;width:100%;overflow:hidden;outline:none;background:var(--jp-layout-color1,#fff);font:12px/16px var(--jp-ui-font-family,Inter,"Noto Sans CJK SC",sans-serif);font-variant-numeric:tabular-nums;
+.gxc{position:relative;width:100%;overflow:hidden;outline:none;background-color:var(--jp-layout-color1,#fff);transition:background-color 10ms;font:12px/16px var(--jp-ui-font-family,Inter,"Noto Sans CJK SC",sans-serif);font-variant-numeric:tabular-nums;
 --gi:color-mix(in srgb,var(--jp-ui-font-color0,#000) 88%,var(--jp-layout-color1,#fff));--gi2:color-mix(in srgb,var(--jp-ui-font-color0,#000) 65%,var(--jp-layout-color1,#fff));--gi3:color-mix(in srgb,var(--jp-ui-font-color0,#000) 46%,var(--jp-layout-color1,#fff));
 --gl:color-mix(in srgb,var(--jp-ui-font-color0,#000) 22%,var(--jp-layout-color1,#fff));--gs:color-mix(in srgb,var(--jp-ui-font-color0,#000) 7%,var(--jp-layout-color1,#fff));--gb:var(--jp-layout-color1,#fff);color:var(--gi)}
 .gxc>canvas{display:block;touch-action:none;cursor:default}.gxc:focus-visible::after{content:"";position:absolute;inset:0;border:2px solid var(--jp-brand-color1,#1976d2);pointer-events:none}
@@ -95,6 +95,8 @@ class GraphView {
     const themes = new MutationObserver(() => { this.theme = null; this.draw(); });
     const watch = { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name", "data-theme", "class", "style"] };
     for (const node of [document.documentElement, document.body]) themes.observe(node, watch);
+    // A theme's style sheet may load after the attribute that announces it: the colour of the root changing is the proof.
+    this.root.addEventListener("transitionend", (e) => { if (e.target === this.root) { this.theme = null; this.draw(); } });
     this.stops.push(() => sizes.disconnect(), () => themes.disconnect());
     const media = matchMedia("(forced-colors: active)"), fresh = () => { this.theme = null; this.draw(); };
     media.addEventListener("change", fresh);
@@ -311,7 +313,10 @@ class GraphView {
     this.frameId = null;
     this.lang = this.model.get("lang") === "zh" ? "zh" : "en";
     const pic = this.pic;
-    this.theme ??= readTheme(this.root, pic.empty ? [] : pic.meta.streams);
+    if (!this.theme || this.theme.loose) { // outside the page there are no colours to read yet
+      this.theme = readTheme(this.root, pic.empty ? [] : pic.meta.streams);
+      this.theme.loose = !this.root.isConnected;
+    }
     const step = pic.empty ? -1 : pic.clamp(this.model.get("step")), compare = this.model.get("compare") ?? NO_COMPARE;
     if (!pic.empty) this.frameShown = pic.step(step).frame;
     const empty = { nodes: new Set(), events: new Set(), streams: new Set() };

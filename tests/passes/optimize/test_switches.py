@@ -68,7 +68,9 @@ def test_a_graph_with_stream_control_is_past_optimisation() -> None:
     b = GraphBuilder("g")
     x = b.op("Identity", b.data("x", (4,)), name="i")
     active = b.op("StreamActive", name="active", outputs=[])
-    assert run(b.build(b.op("Relu", x, name="r", control=[active])), "optimise-prepare,prune").steps[1].status == "skipped"
+    assert (
+        run(b.build(b.op("Relu", x, name="r", control=[active])), "optimise-prepare,prune").steps[1].status == "skipped"
+    )
 
 
 def test_every_pass_names_its_rules_source_and_example() -> None:
