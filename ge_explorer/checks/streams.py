@@ -15,6 +15,7 @@ from ge_explorer.trace.state import SYNC_OPS
 
 STREAM_IDS, NO_STREAM = "GX114", "GX118"
 GE_LOCAL = "DNN_VM_GE_LOCAL"
+CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 
 
 def dense_stream_ids(c: Context) -> Iterator[Issue]:
@@ -73,9 +74,9 @@ def streamless_nodes(c: Context) -> Iterator[Issue]:
 
 
 def _may_have_none(c: Context, i: int) -> bool:
-    """Data, constants, GE-local nodes and outputs may go without a logical stream."""
+    """Data, constants, GE-local nodes, outputs and calls of a body (the body runs) may go without a logical stream."""
     n, placement = c.s.graph.node(i), c.s.placement
     engine = placement.engine[i] if placement is not None and i < len(placement.engine) else ""
-    return (
-        n.is_source or n.op in SYNC_OPS or n.op == "NetOutput" or "_thread_scope_id" in n.attrs or engine.startswith(GE_LOCAL)
-    )  # fmt: skip
+    calls = n.op in CALLS and bool(n.subgraphs)
+    quiet = n.is_source or n.op in SYNC_OPS or n.op == "NetOutput" or "_thread_scope_id" in n.attrs
+    return quiet or calls or engine.startswith(GE_LOCAL)

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from ge_explorer.cli import arguments as shared
 from ge_explorer.cli import printable
-from ge_explorer.issue import has_errors
+from ge_explorer.issue import Issue, has_errors
 from ge_explorer.loaders.ge_recorded import BufferLine
+from ge_explorer.trace.state import Snapshot
+from ge_explorer.trace.trace import Step
 
 LOG_ENDINGS = (".log", ".plog", ".txt")
 """Endings of files that may be GE logs; the content decides."""
@@ -17,12 +19,17 @@ LOG_ENDINGS = (".log", ".plog", ".txt")
 def arguments(p: argparse.ArgumentParser) -> None:
     """Register arguments."""
     shared.source(p)
+    p.add_argument(
+        "--recorded", action="store_true", help="judge what a GE dump records, instead of compiling its graph"
+    )
     shared.json_flag(p)
     shared.language(p)
 
 
 def run(args: argparse.Namespace) -> int:
     """Check and print."""
+    from ge_explorer.checks import check_invariants
+    from ge_explorer.cli.check_invariants import invariant_lines, invariant_report
     from ge_explorer.memory.formats.plan_json import is_plan_json
     from ge_explorer.report import issue_report
 
@@ -32,15 +39,16 @@ def run(args: argparse.Namespace) -> int:
         lines = _memory_lines(args.source)
         if lines:
             return _check_log(args, lines)
-    session = shared.open_source(args)
-    trace, issues = session.trace, session.issues
-    failed = trace.failed
+    state, issues, failed = _recorded(args.source) if args.recorded else _compiled(args)
+    # A run that stopped before its events were due is not judged by their absence.
+    found = check_invariants(state if failed is None or state.sync is not None else state.evolve(streams=None))
     if args.json:
         shared.print_json(
             {
                 "ok": failed is None and not has_errors(issues),
                 "failed_step": failed.name if failed else None,
-                "issues": [issue_report(i, trace.final.graph) for i in issues],
+                "invariants": invariant_report(found),
+                "issues": [issue_report(i, state.graph) for i in issues],
             }
         )
     else:
@@ -50,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"{i.code} {i.severity}: {printable(i.message.get(args.lang))}")
             if i.fix is not None:
                 print(f"    {printable(i.fix.get(args.lang))}")
+        print("\n".join(invariant_lines(found, args.lang)))
         if failed is None and not has_errors(issues):
             print(
                 "ok: every dependency ordered, no deadlock, no memory race"
@@ -57,6 +66,23 @@ def run(args: argparse.Namespace) -> int:
                 else "通过：依赖有序，无死锁，无内存竞争"
             )
     return 1 if failed is not None or has_errors(issues) else 0
+
+
+def _compiled(args: argparse.Namespace) -> tuple[Snapshot, tuple[Issue, ...], Step | None]:
+    """Last good state, findings and the failed step of a compiled graph."""
+    session = shared.open_source(args)
+    return session.trace.final, session.issues, session.trace.failed
+
+
+def _recorded(source: str) -> tuple[Snapshot, tuple[Issue, ...], Step | None]:
+    """What a dump records, and its findings."""
+    from ge_explorer.checks import check_snapshot
+    from ge_explorer.loaders import load
+    from ge_explorer.trace.recorded import snapshot_of
+
+    found = load(source)
+    state = snapshot_of(found)
+    return state, (*found.report.issues, *check_snapshot(state)), None
 
 
 def _memory_lines(source: str) -> tuple[BufferLine, ...]:

@@ -142,3 +142,23 @@ def test_export_writes_graphviz_text_for_a_dot_file(capsys: pytest.CaptureFixtur
     code, _, _ = run(capsys, "export", "fork_join", "-o", str(tmp_path / "g.dot"))
     assert code == 0
     assert (tmp_path / "g.dot").read_text(encoding="utf-8").startswith("digraph")
+
+
+def test_check_lists_the_fourteen_invariants(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "check", "three_stream_crossing", "--json")
+    assert code == 0
+    rows = json.loads(out)["invariants"]
+    assert [r["number"] for r in rows] == list(range(1, 15))
+    assert {r["status"] for r in rows} <= {"pass", "not applicable"}
+    assert all(r["reason"] for r in rows if r["status"] == "not applicable")
+    _, out, _ = run(capsys, "check", "three_stream_crossing", "--lang", "zh")
+    assert "不变式" in out
+
+
+def test_check_shows_which_invariant_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "check", "three_stream_crossing", "--pipeline", "static,-insert-events")
+    assert code == 1
+    assert "   2  fail" in out
+    assert "(GX110 x" in out
+    assert "   4  not applicable" in out
+    assert "(there are no events yet)" in out
