@@ -153,7 +153,7 @@ def ends_fit(c: Context) -> Iterator[Issue]:
                 whole = {plan.logical(x) for x in (plan.of_node[node], *plan.attached.get(node, ()))}
                 raw = {plan.of_node[node], *plan.attached.get(node, ())}
                 now = plan.of_node[sync]
-                if now >= 0 and (now in raw or (plan.split and plan.logical(now) in whole)):
+                if now >= 0 and (now in raw or plan.logical(now) in whole):
                     continue
                 if int(streams.node[node]) < 0 <= now:
                     level = "warning"  # GE asks for the stream of a node that has none (sync.md 8.1)

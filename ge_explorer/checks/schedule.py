@@ -18,6 +18,9 @@ from ge_explorer.graph.model import IntArray
 from ge_explorer.ids import Ref
 from ge_explorer.trace.state import SYNC_OPS, Event, PhysicalStreams, Snapshot, StreamAssignment, SyncPlan, int_array
 
+LOGICAL = "_logic_stream_id"
+"""Attribute with the stream of a node before the split (stream_allocator.cc, SetLogicStreamIdAttr)."""
+
 
 def streams_of(s: Snapshot) -> StreamAssignment:
     """The streams of a snapshot that must have them."""
@@ -97,9 +100,16 @@ class Schedule:
     def logical(self, stream: int) -> int:
         """Logical stream that a final one is a part of; -1 for one made after the split."""
         if self.s.physical is None:
-            return stream
+            return self._written.get(stream, stream)
         of = self.s.physical.logic_of
         return of[stream] if 0 <= stream < len(of) else -1
+
+    @cached_property
+    def _written(self) -> Mapping[int, int]:
+        """Final stream -> logical one, as the nodes of a dump state it; empty for a graph of our own."""
+        of = self.of_node
+        pairs = {of[n.id]: n.attrs[LOGICAL] for n in self.s.graph if LOGICAL in n.attrs and of[n.id] >= 0}
+        return {k: v for k, v in pairs.items() if isinstance(v, int) and v >= 0}
 
     def say(self, stream: int) -> str:
         """``3``, or ``3/12`` for part 12 of stream 3."""
