@@ -106,9 +106,8 @@ def synced_graphs(draw: st.DrawFn, max_nodes: int = 40, branches: bool = True) -
 def _switch(e: GraphEditor, draw: st.DrawFn, tensors: list[int]) -> None:
     engine = {"_gx_engine": "AIcoreEngine", "_gx_core": "AIV"}
     x = draw(st.sampled_from(tensors))
-    switch = e.add_node(
-        "switch", "StreamSwitch", inputs=[x], attrs={"_active_label_list": ["chosen"], "_gx_engine": "DNN_VM_RTS", "_gx_core": "NONE"}
-    )  # fmt: skip
+    attrs = {"_active_label_list": ["chosen"], "_gx_engine": "DNN_VM_RTS", "_gx_core": "NONE"}
+    switch = e.add_node("switch", "StreamSwitch", inputs=[x], attrs=attrs)
     last = -1
     for k in range(draw(st.integers(1, 6))):
         ins = [draw(st.sampled_from(tensors)), *([e.output(last)] if last >= 0 else [])]
