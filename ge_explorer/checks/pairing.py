@@ -155,8 +155,9 @@ def ends_fit(c: Context) -> Iterator[Issue]:
                 now = plan.of_node[sync]
                 if now >= 0 and (now in raw or plan.logical(now) in whole):
                     continue
-                if int(streams.node[node]) < 0 <= now:
-                    level = "warning"  # GE asks for the stream of a node that has none (sync.md 8.1)
+                # GE asks for the stream of a node that has none (sync.md 8.1), and moves groups off their stream (11.5).
+                if int(streams.node[node]) < 0 <= now or plan.carried_off(node):
+                    level = "warning"
                 what = Text(f"node {c.name(sync)} is on stream {plan.say(now)}, the {role.en} {c.name(node)} is not",
                             f"节点 {c.name(sync)} 在流 {plan.say(now)} 上，{role.zh}节点 {c.name(node)} 不在")  # fmt: skip
             else:

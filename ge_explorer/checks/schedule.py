@@ -18,6 +18,7 @@ from ge_explorer.graph.model import IntArray
 from ge_explorer.ids import Ref
 from ge_explorer.trace.state import SYNC_OPS, Event, PhysicalStreams, Snapshot, StreamAssignment, SyncPlan, int_array
 
+CONTINUOUS = "_continuous_stream_label"
 LOGICAL = "_logic_stream_id"
 """Attribute with the stream of a node before the split (stream_allocator.cc, SetLogicStreamIdAttr)."""
 
@@ -110,6 +111,11 @@ class Schedule:
         of = self.of_node
         pairs = {of[n.id]: n.attrs[LOGICAL] for n in self.s.graph if LOGICAL in n.attrs and of[n.id] >= 0}
         return {k: v for k, v in pairs.items() if isinstance(v, int) and v >= 0}
+
+    def carried_off(self, node: int) -> bool:
+        """True if a continuous group took the node to a part of another stream: GE moves all nodes with the label together."""
+        n, whole = self.s.graph.node(node), self.logical_node[node]
+        return self.split and CONTINUOUS in n.attrs and whole >= 0 and self.logical(self.of_node[node]) != whole
 
     def say(self, stream: int) -> str:
         """``3``, or ``3/12`` for part 12 of stream 3."""

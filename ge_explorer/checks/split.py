@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from ge_explorer.checks.context import Context
-from ge_explorer.checks.schedule import streams_of
+from ge_explorer.checks.schedule import CONTINUOUS, streams_of
 from ge_explorer.graph.model import Node
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue
@@ -15,7 +15,6 @@ from ge_explorer.trace.state import PhysicalStreams, TaskTable
 
 TOO_LONG, CHAIN, MAPPING, GROUP, HUGE, OLD_TASKS = "GX143", "GX144", "GX145", "GX146", "GX147", "GX152"
 RESERVE = 27
-CONTINUOUS = "_continuous_stream_label"
 STAYS = frozenset({"LabelSet", "LabelGotoEx", "LabelSwitchByIndex"})
 COLLECTIVES = frozenset(
     "Hcom" + x for x in ("Broadcast", "AllGather", "AllReduce", "ReduceScatter", "Reduce", "AllToAllV", "GatherAllToAllV",
@@ -199,9 +198,12 @@ def mapping_total(c: Context) -> Iterator[Issue]:
     for i in c.s.graph.node_ids:
         now, was = final[i], c.plan.logical_node[i]
         if was >= 0 and now >= 0 and not (now < len(of) and of[now] == was):
+            off = c.plan.carried_off(i)
+            why = Text(": its continuous group has nodes on several streams, and GE moves them together",
+                       "：其连续组的节点分布在多条流上，GE 会一起移动") if off else Text("")  # fmt: skip
             yield Issue(
-                MAPPING, "error",
-                Text(f"{c.name(i)} of stream {was} runs on physical stream {now}, which is no part of it",
-                     f"{c.name(i)} 属于流 {was}，却在不属于它的物理流 {now} 上运行"),
+                MAPPING, "warning" if off else "error",
+                Text(f"{c.name(i)} of stream {was} runs on physical stream {now}, which is no part of it{why.en}",
+                     f"{c.name(i)} 属于流 {was}，却在不属于它的物理流 {now} 上运行{why.zh}"),
                 (Ref("node", i), Ref("stream", was)), Text("Split the streams again.", "请重新切分。"), SOURCE,
             )  # fmt: skip

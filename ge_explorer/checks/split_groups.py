@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ge_explorer.checks.context import Context
-from ge_explorer.checks.schedule import streams_of
-from ge_explorer.checks.split import CONTINUOUS, GROUP, HUGE, OLD_TASKS, SOURCE
+from ge_explorer.checks.schedule import CONTINUOUS, streams_of
+from ge_explorer.checks.split import GROUP, HUGE, OLD_TASKS, SOURCE
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue
 from ge_explorer.text import Text

@@ -363,6 +363,16 @@ def test_11_groups_stay_together() -> None:
     assert ("GX146", "warning") in found(split(loose, "A0 B0 C1 D1", {0: (1,)}, "BC"), 11)
 
 
+def test_11_a_group_over_two_streams_is_carried_off() -> None:
+    group = {"_continuous_stream_label": "t"}
+    s = state(graph_of("AB BC", attrs={"B": group, "C": group}), "A0 B1 C0", "AB BC")
+    after = split(s, "A0 B2 C2", {0: (2,)}, "AC")
+    assert ("GX145", "warning") in found(after, 11)
+    assert "GE moves them together" in only(after, "GX145").message.en
+    plain = split(state(graph_of("AB BC"), "A0 B1 C0", "AB BC"), "A0 B2 C2", {0: (2,)}, "AC")
+    assert ("GX145", "error") in found(plain, 11)
+
+
 def test_11_a_huge_stream_that_is_split() -> None:
     assert found(split(CHAIN, "A0 B0 C1 D1", {0: (1,)}, "BC", huge=(0,)), 11) == [("GX147", "warning")]
 
