@@ -13,6 +13,7 @@ from ge_explorer.device.chips import chip_named
 from ge_explorer.errors import OptionError
 from ge_explorer.graph.model import Graph
 from ge_explorer.issue import Issue
+from ge_explorer.passes.optimize.gears_hybrid import dynamic_twin
 from ge_explorer.passes.streams.custom_stream import StreamFunction
 from ge_explorer.passes.sync.minimum import minimum_events
 from ge_explorer.plan.apply import apply, without_plan
@@ -67,7 +68,7 @@ class Session:
     ) -> None:
         self.graph, self.plan, self.loaded = graph, plan, loaded
         if isinstance(pipeline, str):
-            pipeline = pipelines.pipeline(pipeline or pipelines.preset_for(graph), stream_passes=stream_passes)
+            pipeline = pipelines.pipeline(pipeline or pipelines.preset_for(graph, options), stream_passes=stream_passes)
         self.base_pipeline = pipeline
         self.cache = TraceCache()
         self.version = 0
@@ -186,6 +187,12 @@ class Session:
     def reset(self) -> None:
         """GE defaults: the settings the session began with."""
         self._set(self._defaults)
+
+    @property
+    def dynamic_twin(self) -> Session | None:
+        """Session on the graph GE compiles beside the gears for sizes that match none (``ge.compileHybridMode``); else None."""
+        found = dynamic_twin(self._applied(self.strength)[0], self.settings.options)
+        return None if found is None else Session(found[0], options=found[1], chip=self.chip)
 
     # ---------------------------------------------------------------- results
     def _applied(self, strength: str) -> tuple[Graph, dict[str, str]]:
