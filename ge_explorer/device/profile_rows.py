@@ -160,6 +160,9 @@ def _rows(lines: Iterable[list[str]], where: str, skipped: list[int]) -> Iterato
 
 
 def _columns(header: list[str], line: list[str], where: str) -> tuple[int, int, int, float]:
+    if "size(kb)" in header:  # operator_memory.csv: its durations are lifetimes of buffers
+        raise InputError("this is a table of memory, not of execution times", where=where, got=line[:6],
+                         todo="Give kernel_details.csv or op_summary.csv.")  # fmt: skip
     name = next((header.index(c) for c in _NAME if c in header), -1)
     column = next((c for c in _DURATION if c in header), "")
     if name < 0 or not column:
