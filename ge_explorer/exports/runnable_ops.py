@@ -18,6 +18,7 @@ from ge_explorer.exports.runnable_body import Body
 from ge_explorer.graph.model import Node, Tensor
 from ge_explorer.loaders.ge_types import COLLECTIVES, onnx_type
 from ge_explorer.loaders.onnx_convert import DOMAIN
+from ge_explorer.passes.optimize.cond_normalise import CONDITION
 
 MATMULS = ("MatMul", "MatMulV2", "MatMulV3", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
 
@@ -57,7 +58,9 @@ class Call:
 def emit(c: Call) -> None:
     """Append the operator to the body. InputError, naming node and reason, when ONNX cannot say it."""
     made = MADE.get(c.n.op)
-    if c.base is not None and (made is None or c.base is c.n):
+    if c.n.attrs.get(CONDITION):  # the scalar form of a condition: ONNX asks the condition itself
+        c.body.op("Identity", c.ins[:1], c.outs, name=c.n.name)
+    elif c.base is not None and (made is None or c.base is c.n):
         model_operator(c, c.base, c.ins)
     elif made is not None:
         made(c)
