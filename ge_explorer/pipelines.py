@@ -25,17 +25,24 @@ STEPS: tuple[tuple[str, str], ...] = (
     # optimise: normalisation and engines' preparation
     ("gears-split", _P + "optimize.gears_split:GearsSplit"),
     ("hccl-prepare", _P + "optimize.hccl_prepare:HcclPrepare"),
-    # shape inference and preparation (graph_prepare.cc)
+    # formats and shape inference, then preparation (graph_prepare.cc)
+    ("infer-origin-format", _P + "optimize.infer_format:InferOriginFormat"),
     ("optimise-while-inferring", _P + "optimize.stages:InferenceGroup"),
     ("inline-calls", _P + "optimize.inline_calls:InlineCalls"),
+    ("infer-origin-format", _P + "optimize.infer_format:InferOriginFormat"),
     ("optimise-prepare", _P + "optimize.stages:PrepareGroup"),
     ("prune", _P + "optimize.prune:Prune"),
     # original graph: fusion
     ("fuse-graph", _P + "optimize.fusion_graph:FuseGraph"),
     ("hccl-fuse", _P + "optimize.hccl_fuse:HcclFuse"),
+    # types and storage formats of the engines
+    ("transop-direct", _P + "optimize.transop_direct:TransOpDirect"),
+    ("refine-running-format", _P + "optimize.format_refine:RefineRunningFormat"),
     # first stage (graph_manager.cc OptimizeStage1)
     ("constant-fuse-same", _P + "optimize.constant_fuse_same:ConstantFuseSame"),
     ("common-subexpression", _P + "optimize.common_subexpression:CommonSubexpression"),
+    ("permute-remove", _P + "optimize.format_permute:PermuteRemove"),
+    ("same-transdata-breadth", _P + "optimize.same_transdata:SameTransDataBreadth"),
     ("transop-direct", _P + "optimize.transop_direct:TransOpDirect"),
     ("transop-breadth", _P + "optimize.transop_breadth:TransOpBreadth"),
     ("optimise-stage1", _P + "optimize.stages:Stage1Group"),

@@ -16,11 +16,17 @@ from ge_explorer.trace.runner import run_trace
 from ge_explorer.trace.trace import Trace
 
 NODE_LEVEL = (
-    "optimise-while-inferring", "inline-calls", "optimise-prepare", "prune", "constant-fuse-same", "common-subexpression",
-    "transop-direct", "transop-breadth", "optimise-stage1", "prune", "reshape-recovery", "remove-same-const", "identity-remove",
-    "optimise-stage2", "remove-isolated-const", "concat-no-task", "pack-no-task", "split-no-task",
+    "optimise-while-inferring", "inline-calls", "optimise-prepare", "prune", "transop-direct", "constant-fuse-same",
+    "common-subexpression", "transop-direct", "transop-breadth", "optimise-stage1", "prune", "reshape-recovery",
+    "remove-same-const", "identity-remove", "optimise-stage2", "remove-isolated-const", "concat-no-task", "pack-no-task",
+    "split-no-task",
 )  # fmt: skip
 """The node-level half of the optimise chapter, without fusion and collectives."""
+FORMATS = (
+    "infer-origin-format", *NODE_LEVEL[:4], "infer-origin-format", "fuse-graph", "transop-direct", "refine-running-format",
+    *NODE_LEVEL[5:7], "same-transdata-breadth", *NODE_LEVEL[7:],
+)  # fmt: skip
+"""The same with formats, and with graph fusion in front of them."""
 
 
 def run(g: Graph, text: str = "", options: dict[str, str] | None = None) -> Trace:
