@@ -16,15 +16,17 @@ from ge_explorer.trace.runner import run_trace
 from ge_explorer.trace.trace import Trace
 
 NODE_LEVEL = (
-    "optimise-while-inferring", "inline-calls", "optimise-prepare", "prune", "transop-direct", "constant-fuse-same",
+    "copy-before-scatter", "inner-identity-add", "optimise-while-inferring", "inline-calls", "cond-normalise", "optimise-prepare",
+    "prune", "transop-direct", "mark-references", "constant-fuse-same", "common-subexpression", "branch-data",
     "common-subexpression", "transop-direct", "transop-breadth", "optimise-stage1", "prune", "reshape-recovery",
-    "remove-same-const", "identity-remove", "optimise-stage2", "remove-isolated-const", "concat-no-task", "pack-no-task",
-    "split-no-task",
+    "remove-same-const", "identity-remove", "inner-identity-delete", "optimise-stage2", "remove-isolated-const", "concat-no-task",
+    "pack-no-task", "split-no-task", "tensor-move-delete",
 )  # fmt: skip
 """The node-level half of the optimise chapter, without fusion and collectives."""
+_CSE = NODE_LEVEL.index("transop-breadth") - 1
 FORMATS = (
-    "infer-origin-format", *NODE_LEVEL[:4], "infer-origin-format", "fuse-graph", "transop-direct", "refine-running-format",
-    *NODE_LEVEL[5:7], "same-transdata-breadth", *NODE_LEVEL[7:],
+    *NODE_LEVEL[:2], "infer-origin-format", *NODE_LEVEL[2:4], "infer-origin-format", *NODE_LEVEL[4:7], "fuse-graph",
+    "transop-direct", "refine-running-format", *NODE_LEVEL[8:_CSE], "same-transdata-breadth", *NODE_LEVEL[_CSE:],
 )  # fmt: skip
 """The same with formats, and with graph fusion in front of them."""
 
