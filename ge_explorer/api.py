@@ -26,7 +26,6 @@ from ge_explorer.trace import Diff, Pipeline, Trace
 from ge_explorer.trace.agreement import Agreement, agree
 from ge_explorer.trace.compare_files import FilesDiff, diff_results
 from ge_explorer.trace.recorded import source_graph
-from ge_explorer.views.strengths import StrengthTable
 
 Source = Any
 
@@ -105,11 +104,6 @@ def check(source: Source, **settings: Any) -> tuple[Issue, ...]:
     if isinstance(source, Trace):
         return check_trace(source)
     return open_session(source, **settings).issues
-
-
-def compare(source: Source, **settings: Any) -> StrengthTable:
-    """Figures of every strength of the plan side by side (without a plan: single stream and the graph as it is)."""
-    return StrengthTable(open_session(source, **settings).strengths)
 
 
 def diff(source: Source, i: int | str, j: int | str, **settings: Any) -> Diff:

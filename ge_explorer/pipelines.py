@@ -24,11 +24,14 @@ _P = "ge_explorer.passes."
 
 STEPS: tuple[tuple[str, str], ...] = (
     # optimise: normalisation and engines' preparation
+    ("copy-before-scatter", _P + "optimize.scatter_copy:CopyBeforeScatter"),
+    ("inner-identity-add", _P + "optimize.inner_identity:InnerIdentityAdd"),
     ("gears-split", _P + "optimize.gears_split:GearsSplit"),
     ("hccl-prepare", _P + "optimize.hccl_prepare:HcclPrepare"),
     # shape inference and preparation (graph_prepare.cc)
     ("optimise-while-inferring", _P + "optimize.stages:InferenceGroup"),
     ("inline-calls", _P + "optimize.inline_calls:InlineCalls"),
+    ("cond-normalise", _P + "optimize.cond_normalise:CondNormalise"),
     ("optimise-prepare", _P + "optimize.stages:PrepareGroup"),
     ("prune", _P + "optimize.prune:Prune"),
     ("hccl-memcpy", _P + "optimize.hccl_memcpy:HcclMemcpy"),
@@ -40,8 +43,11 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("subexpression-migration", _P + "optimize.subexpression_migration:SubexpressionMigration"),
     ("unused-args", _P + "optimize.unused_args:UnusedArgs"),
     ("hccl-group", _P + "optimize.hccl_group:HcclGroup"),
+    ("mark-references", _P + "optimize.references:MarkReferences"),
     # first stage (graph_manager.cc OptimizeStage1)
     ("constant-fuse-same", _P + "optimize.constant_fuse_same:ConstantFuseSame"),
+    ("common-subexpression", _P + "optimize.common_subexpression:CommonSubexpression"),
+    ("branch-data", _P + "optimize.branch_data:BranchData"),
     ("common-subexpression", _P + "optimize.common_subexpression:CommonSubexpression"),
     ("transop-direct", _P + "optimize.transop_direct:TransOpDirect"),
     ("transop-breadth", _P + "optimize.transop_breadth:TransOpBreadth"),
@@ -57,15 +63,18 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("identity-remove", _P + "optimize.identity:IdentityRemove"),
     # engine parts, then the second stage (graph_manager.cc OptimizeStage2)
     ("fuse-buffers", _P + "optimize.ub_fusion:FuseBuffers"),
+    ("inner-identity-delete", _P + "optimize.inner_identity:InnerIdentityDelete"),
     ("hccl-continuous-memcpy", _P + "optimize.hccl_continuous:HcclContinuousMemcpy"),
     ("optimise-stage2", _P + "optimize.stages:Stage2Group"),
     ("remove-isolated-const", _P + "optimize.remove_isolated_const:RemoveIsolatedConst"),
     ("swap-space", _P + "optimize.swap_space:SwapSpace"),
+    ("atomic-clean", _P + "optimize.atomic_clean:AtomicClean"),
     ("subgraph-memcpy", _P + "optimize.subgraph_memcpy:SubgraphMemcpy"),
     ("hccl-chain", _P + "optimize.hccl_chain:HcclChain"),
     ("concat-no-task", _P + "optimize.concat_no_task:ConcatNoTask"),
     ("pack-no-task", _P + "optimize.pack_no_task:PackNoTask"),
     ("split-no-task", _P + "optimize.split_no_task:SplitNoTask"),
+    ("tensor-move-delete", _P + "optimize.tensor_move_delete:TensorMoveDelete"),
     # partition
     ("place-engines", _P + "partition.place_engines:PlaceEngines"),
     ("attach-stream-labels", _P + "partition.attach_stream_labels:AttachStreamLabels"),
@@ -146,6 +155,7 @@ _SINGLE: tuple[tuple[str, str], ...] = (
     ("transop-allreduce", _P + "optimize.transop_allreduce:TransOpAllReduce"),
     ("useless-control-out", _P + "optimize.useless_control_out:UselessControlOut"),
     ("dim1-transpose", _P + "optimize.dim1_transpose:Dim1Transpose"),
+    ("assign-remove", _P + "optimize.assign_remove:AssignRemove"),
 )
 
 _FRONT = STEPS[: [name for name, _ in STEPS].index("single-stream")]

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from ge_explorer import examples
 from ge_explorer.errors import GraphError, InputError, OptionError
+from ge_explorer.graph.collector import collector_paused
 from ge_explorer.graph.model import Graph
 from ge_explorer.loaders.onnx_inputs import check_input_shapes
 from ge_explorer.loaders.report import LoadReport, LoadResult
@@ -68,6 +69,7 @@ LOADERS: Registry[Loader] = Registry(
 )
 
 
+@collector_paused()
 def load(
     source: Any,
     example_inputs: Any = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ge_explorer.device.chips import Chip, resolve_chip
 from ge_explorer.device.cost import CostModel, cost_table
+from ge_explorer.graph.collector import collector_paused
 from ge_explorer.simulator.engine import SimulationDeadlock, simulate_program
 from ge_explorer.simulator.program import IDEAL, LaunchModel, Program, Task, build_program, program_of
 from ge_explorer.simulator.timeline import Gap, Timeline
@@ -15,6 +16,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@collector_paused()
 def simulate(
     snapshot: Snapshot,
     chip: str | Chip = "Ascend910B1",

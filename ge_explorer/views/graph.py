@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,11 +51,14 @@ def build(
     compare: int | None = None,
     layout: LayoutName = "lanes",
     identities: Identities | None = None,
+    columns: Mapping[int, int] | None = None,
+    lane_keys: Sequence[int] = (),
 ) -> GraphPicture:
     """Picture of every step of ``trace``.
 
     ``step`` is shown first (None: the last one), ``compare`` the second step of a comparison (None: none); both count from -1,
     the state before the first step. ``identities`` keep letters and colours of an earlier run (default: given afresh).
+    ``columns`` (node id -> column) and ``lane_keys`` line the lane layout up with that of another graph.
     """
     who = identities or identify(trace)
     snapshots = drawn([trace.snapshot(k) for k in range(-1, len(trace.steps))])
@@ -69,6 +72,7 @@ def build(
     lane = _lanes(colours, snapshots, universe)
     events, event_at = _events(snapshots, universe)
     ends = [(e.src, e.dst) for e in events]
+    given = None if columns is None else np.asarray([columns.get(i, -1) for i in universe.ids], np.int32)
     frames: list[Frame] = []
     known: dict[tuple[object, ...], int] = {}
     frame_no: list[int] = []
@@ -76,7 +80,8 @@ def build(
         key = _structure(s.graph)
         if key not in known:
             known[key] = len(frames)
-            frames.append(frame_of(s.graph, universe.index, universe.kinds, lane, ends, frames[-1] if frames else None))
+            before = frames[-1] if frames else None
+            frames.append(frame_of(s.graph, universe.index, universe.kinds, lane, ends, before, given, lane_keys))
         frame_no.append(known[key])
     steps = []
     for k, (s, f) in enumerate(zip(snapshots, frame_no, strict=True)):

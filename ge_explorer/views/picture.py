@@ -121,6 +121,10 @@ class GraphPicture:
     step: int = -1
     compare: int = NO_COMPARE
     layout: LayoutName = "lanes"
+    marks: Mapping[int, str] = field(default_factory=dict)
+    """Row of the node table -> sign drawn at its corner (``+ − ~ →``); nodes without one are drawn faint when there are any."""
+    alone: bool = False
+    """One state and no steps: a lane without nodes is "not here" instead of "not at this step"."""
 
     @property
     def absent(self) -> int:
@@ -191,6 +195,8 @@ class GraphPicture:
                 for s in self.steps
             ],
             "frames": frames,
+            **({"alone": True} if self.alone else {}),
+            **({"marks": {str(k): v for k, v in self.marks.items()}} if self.marks else {}),
         }
         return {
             "meta": meta,

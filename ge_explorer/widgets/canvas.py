@@ -9,6 +9,8 @@ Traits that others set and observe
               A click in the browser replaces it; setting it from Python outlines the same things.
 ``lang``      "en" or "zh".
 ``height``    int, pixels of the drawing (304 in the explorer).
+``linked``    bool: panning and zooming are written to ``viewport`` (scale and place of the x axis, vertical scale), so that a
+              second canvas of the same columns, linked in the browser, moves along.
 
 Traits written by ``show`` only (one picture = one message; ``GraphPicture.traits()`` makes exactly this mapping)
 ----------------------------------------------------------------------------------------------------------------
@@ -31,7 +33,7 @@ from __future__ import annotations
 from typing import Any
 
 import anywidget
-from traitlets import Bytes, Dict, Int, List, Unicode
+from traitlets import Bool, Bytes, Dict, Float, Int, List, Unicode
 
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views.graph import build
@@ -50,6 +52,8 @@ class GraphCanvas(anywidget.AnyWidget):
     selected = List(Unicode()).tag(sync=True)
     lang = Unicode("en").tag(sync=True)
     height = Int(304).tag(sync=True)
+    linked = Bool(False).tag(sync=True)
+    viewport = List(Float()).tag(sync=True)
     meta = Dict().tag(sync=True)
     positions = Bytes(b"").tag(sync=True)
     edges = Bytes(b"").tag(sync=True)

@@ -64,7 +64,7 @@ class Explorer:
         self.state = ShellPart(part="state")
         self.status = ShellPart(part="status")
         self.canvas = GraphCanvas()
-        self.area = PanelArea(self.state, self._select)
+        self.area = PanelArea(self.state, self._select, self._viewed, self._kept)
         self._hits: list[Ref] = []
         self._at = -1
         self._notice = ""
@@ -164,6 +164,13 @@ class Explorer:
 
     def _select(self, refs: tuple[Ref, ...]) -> None:
         self.selection.set(selected=self._with_nodes(refs))
+
+    def _viewed(self, tab: str, view: str) -> None:
+        """A panel opened one of its views: part of the state that is copied."""
+        self.selection.set(views={**self.selection.state.views, tab: view})
+
+    def _kept(self, kept: str) -> None:
+        self.selection.set(kept=kept)
 
     def _with_nodes(self, refs: tuple[Ref, ...]) -> tuple[Ref, ...]:
         """A physical stream alone is selected together with its nodes: that is what the other views know."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ge_explorer.passes.optimize import pass_through as pt
+from ge_explorer.passes.optimize.assign_remove import AssignRemove
 from ge_explorer.passes.optimize.base import NodeGroup, NodePass, group_options, group_rules
 from ge_explorer.passes.optimize.cast_remove import CastRemove
 from ge_explorer.passes.optimize.cond_remove import CondRemove
@@ -41,7 +42,7 @@ _STAGE1: tuple[NodePass, ...] = (
     TransOpAllReduce(), ReplaceWithEmptyConst(), DimensionCompute(), ConstantFolding(), DimensionAdjust(), UselessControlOut(),
     Dim1Transpose(),
 )  # fmt: skip
-_STAGE2: tuple[NodePass, ...] = (ConstantFolding(), CondRemove())
+_STAGE2: tuple[NodePass, ...] = (ConstantFolding(), CondRemove(), AssignRemove())
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Stage2Group(NodeGroup):
     """Folding once more on the whole graph, after the engines merged their parts.
 
     GE source: graph_manager.cc OptimizeStage2. GE lists ReshapeRemovePass and DimensionAdjustPass here as well; they are left
-    out, because the Reshape nodes that reshape-recovery put back stay in the final graph. AssignRemovePass is not modelled.
+    out, because the Reshape nodes that reshape-recovery put back stay in the final graph.
     Example: a recovered Reshape of a constant becomes a constant.
     """
 

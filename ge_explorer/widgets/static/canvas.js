@@ -3,7 +3,7 @@
 const TOP = 34, BOTTOM = 40, MINI_W = 118, MINI_H = 30, HOVER_MS = 300;
 const WORDS = {
   lanes: ["Stream lanes", "流泳道"], layered: ["Layered", "分层"], zoomIn: ["Zoom in", "放大"], zoomOut: ["Zoom out", "缩小"], fit: ["Fit all", "适应窗口"],
-  noStream: ["no stream", "无流"], geId: ["GE id", "GE 编号"], label: ["label", "标签"], notYet: ["not at this step", "此步尚无"], removed: ["removed", "已删"], colon: [": ", "："],
+  noStream: ["no stream", "无流"], geId: ["GE id", "GE 编号"], label: ["label", "标签"], notYet: ["not at this step", "此步尚无"], notHere: ["not here", "此处没有"], removed: ["removed", "已删"], colon: [": ", "："],
   data: ["data", "数据"], event: ["event", "事件"], control: ["control", "控制"], gone: ["removed since compare step", "对比步骤后删除"], stream: ["stream", "流"],
   keys: ["Graph. Arrow keys left and right step, up and down walk the nodes, Enter selects, W A S D move, F fits, L changes the layout.",
     "计算图。左右键切换步骤，上下键遍历节点，回车选中，W A S D 移动，F 适应窗口，L 切换布局。"],
@@ -79,6 +79,7 @@ class GraphView {
     on("change:step", () => this.stepped());
     on("change:layout_mode", () => { this.hover = ""; });
     on("change:compare change:selected change:lang", () => {});
+    on("change:viewport", () => this.follow());
     on("change:height", () => this.resize());
     const add = (target, type, f, opts) => { target.addEventListener(type, f, opts); this.stops.push(() => target.removeEventListener(type, f, opts)); };
     add(this.canvas, "wheel", (e) => this.wheel(e), { passive: false });
@@ -188,14 +189,31 @@ class GraphView {
     for (let i = 0; i < this.pic.n; i++) if (xy[2 * i] === xy[2 * i] && this.pic.meta.kinds[i] === 0 && (best < 0 || xy[2 * i] < xy[2 * best])) best = i;
     return best < 0 ? [0, 0] : [xy[2 * best], xy[2 * best + 1]];
   }
-  fit() { if (!this.pic.empty) { this.views[this.layoutName] = this.fitted(); this.draw(); } }
+  fit() { if (!this.pic.empty) { this.views[this.layoutName] = this.fitted(); this.tell(); this.draw(); } }
+  /** Two canvases side by side: where this one looks along x. Stays in the browser (no message to Python). */
+  tell() {
+    if (!this.model.get("linked")) return;
+    const v = this.view(), now = [v.kx, v.ox, v.ky];
+    this.told = now.join();
+    this.model.set("viewport", now);
+  }
+  follow() {
+    const now = this.model.get("viewport") || [];
+    if (!this.model.get("linked") || now.length !== 3 || now.join() === this.told || this.pic.empty) return;
+    const v = this.view();
+    this.told = now.join();
+    v.oy = TOP + (v.oy - TOP) * (now[2] / v.ky);
+    [v.kx, v.ox, v.ky] = now;
+    v.fitted = v.opening = false;
+  }
   zoom(f, x = (this.w + this.gutter) / 2, y = (this.h + TOP - BOTTOM) / 2) {
     const v = this.view(), g = Math.max(0.002 / v.kx, Math.min(4 / v.kx, f));
     v.ox = x - (x - v.ox) * g; v.oy = y - (y - v.oy) * g; v.kx *= g; v.ky *= g;
     v.fitted = v.opening = false;
+    this.tell();
     this.draw();
   }
-  pan(dx, dy) { const v = this.view(); v.ox += dx; v.oy += dy; v.fitted = v.opening = false; this.draw(); }
+  pan(dx, dy) { const v = this.view(); v.ox += dx; v.oy += dy; v.fitted = v.opening = false; this.tell(); this.draw(); }
   center(i) {
     const v = this.view(), xy = this.pic.xy(this.frameShown, this.layoutName), x = xy[2 * i] * v.kx + v.ox, y = xy[2 * i + 1] * v.ky + v.oy;
     if (x !== x) return;
@@ -249,6 +267,7 @@ class GraphView {
     if (this.pic.empty || !this.miniScale) return;
     const r = this.mini.getBoundingClientRect(), v = this.view(), x = (e.clientX - r.left - 5) / this.miniScale.k, y = (e.clientY - r.top - 4) / this.miniScale.ky;
     v.ox = (this.w + this.gutter) / 2 - x * v.kx; v.oy = (this.h + TOP - BOTTOM) / 2 - y * v.ky; v.fitted = v.opening = false;
+    this.tell();
     this.draw();
   }
   key(e) {

@@ -37,6 +37,7 @@ class Painter {
     if (s.layout === "lanes") this.folds();
     if (this.boxH < 3 || this.boxW < 3) this.pixels(); else this.nodes();
     this.events();
+    this.signs();
     this.marked();
     ctx.restore();
     if (s.layout === "lanes") this.laneHeads();
@@ -110,7 +111,7 @@ class Painter {
       ctx.fillStyle = row ? s.theme.ink : s.theme.ink2;
       ctx.fillText(this.fit(name, room - 26, this.font(12, 600)), 34, y + 14);
       this.heads.push({ x: 0, y: Math.max(a, 0), w: s.gutter, h: b - Math.max(a, 0), key: lane.key });
-      const ge = row ? `${s.t("geId")} ${row[1]}` : s.t("notYet");
+      const ge = row ? `${s.t("geId")} ${row[1]}` : s.t(meta.alone ? "notHere" : "notYet");
       const second = !row ? "" : id.label ? `${s.t("label")} ${id.label}` : s.count(row[2]);
       ctx.fillStyle = s.theme.ink2;
       const low = Math.min(b, s.h); // a line that would be cut at the edge of the canvas is left out
@@ -400,6 +401,24 @@ class Painter {
       pairs.set(key, row);
     }
     for (const [n, x, y] of pairs.values()) this.circle(x / n, y / n, n.toLocaleString("en"), 1.25, false);
+  }
+  /** What a comparison found: a sign at the corner of a node; nodes without one are drawn faint. */
+  signs() {
+    const { ctx, s } = this, marks = s.pic.meta.marks;
+    if (!marks || this.boxH < 3 || this.boxW < 3) return;
+    const w = this.boxW + 2;
+    for (const i of this.visible) {
+      if (this.colours[i] === s.pic.absent || this.xy[2 * i] !== this.xy[2 * i]) continue;
+      const x = this.X(this.xy[2 * i]), y = this.Y(this.xy[2 * i + 1]), h = s.pic.height(i, s.layout) * s.view.ky + 2, sign = marks[i];
+      if (!sign) { ctx.globalAlpha = 0.55; ctx.fillStyle = s.theme.bg; ctx.fillRect(x - w / 2, y - h / 2, w, h); ctx.globalAlpha = 1; continue; }
+      const r = this.boxH < 14 ? 3 : 7.5, cx = x + w / 2 - 2, cy = y - h / 2 + 2;
+      ctx.beginPath(); ctx.arc(cx, cy, r, 0, 7);
+      ctx.fillStyle = s.theme.ink; ctx.fill();
+      ctx.strokeStyle = s.theme.bg; ctx.lineWidth = 1; ctx.stroke();
+      if (r < 5) continue;
+      ctx.font = this.font(11, 600); ctx.textAlign = "center"; ctx.textBaseline = "alphabetic";
+      ctx.fillStyle = s.theme.bg; ctx.fillText(sign, cx, cy + 4); ctx.textAlign = "left";
+    }
   }
   outline(i, width, ring) {
     const { ctx, s } = this, w = Math.max(this.boxW, 4), h = Math.max(s.pic.height(i, s.layout) * s.view.ky, 4), x = this.X(this.xy[2 * i]) - w / 2, y = this.Y(this.xy[2 * i + 1]) - h / 2;
