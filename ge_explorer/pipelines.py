@@ -97,8 +97,8 @@ STEPS: tuple[tuple[str, str], ...] = (
     # partition
     ("place-engines", _P + "partition.place_engines:PlaceEngines"),
     ("attach-stream-labels", _P + "partition.attach_stream_labels:AttachStreamLabels"),
-    ("user-stream-labels", _P + "partition.user_stream_labels:UserStreamLabels"),
     ("label-bodies", _P + "partition.label_bodies:LabelBodies"),
+    ("user-stream-labels", _P + "partition.user_stream_labels:UserStreamLabels"),
     ("topological-sort", _P + "partition.topological_sort:TopologicalSort"),
     ("mark-cv-parallel", _P + "partition.mark_cv_parallel:MarkCvParallel"),
     ("second-partition", _P + "partition.second_partition:SecondPartition"),
