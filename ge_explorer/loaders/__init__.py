@@ -17,6 +17,7 @@ from ge_explorer.device.profile import Profile, ProfileSource, load_profile, mat
 from ge_explorer.errors import GraphError, InputError, OptionError
 from ge_explorer.graph.collector import collector_paused
 from ge_explorer.graph.model import Graph
+from ge_explorer.loaders.limits import without_impossible_sizes
 from ge_explorer.loaders.onnx_inputs import check_input_shapes
 from ge_explorer.loaders.report import LoadReport, LoadResult
 from ge_explorer.loaders.source import SIZE_LIMIT, Source, read_source, refuse_known_strangers
@@ -107,6 +108,7 @@ def load(
         raise OptionError("example inputs are for PyTorch modules", got=type(source).__name__, todo="Leave them out.")
     else:
         result = _load(source, settings)
+    result = without_impossible_sizes(result)
     if shapes and not result.report.format.startswith("ONNX"):
         raise OptionError("input shapes can be given for ONNX models only", where=result.report.source,
                           got=result.report.format, todo="Leave them out.")  # fmt: skip
@@ -143,7 +145,7 @@ def _load(source: Any, settings: LoadSettings) -> LoadResult:
         if "\0" not in str(path) and path.is_dir():
             from ge_explorer.loaders.staged import read_folder
 
-            return read_folder(path, lambda s: _read(s, settings), settings)
+            return read_folder(path, lambda s: without_impossible_sizes(_read(s, settings)), settings)
         return _read(read_source(path, settings.limit), settings)
     raise InputError(
         "this object is not a model",
