@@ -44,14 +44,15 @@ _TOO_LARGE = Text(
 class CompareView:
     """``widget`` shows ``comparison``; ``show`` exchanges it. ``view`` is the open part below the graphs.
 
-    ``on_select`` is told references that B knows; ``head_extra`` is ready HTML in front of the switch (buttons of a host).
+    ``on_select`` is told references that B knows, ``on_view`` the part that was opened. ``short``: figures in one line.
     """
 
     def __init__(
         self, on_select: OnSelect | None = None, *, lang: str = "en", view: str = "", height: int = 260,
-        on_view: Callable[[str], None] | None = None,
+        on_view: Callable[[str], None] | None = None, short: bool = False,
     ) -> None:  # fmt: skip
         self.on_select, self.on_view, self.lang, self.height = on_select, on_view, lang, height
+        self.short = short
         self.view = view if view in VIEWS else "differences"
         self.kind, self.query = "", ""
         self.selected: tuple[Ref, ...] = ()
@@ -91,7 +92,7 @@ class CompareView:
         lang = self.lang
         for part in (self.head, self.body, *self.names, *self.graphs):
             part.lang = lang
-        self.head.html = compare_html.head_html(c, lang)
+        self.head.html = (compare_html.short_head_html if self.short else compare_html.head_html)(c, lang)
         small = max(len(c.a.state.graph), len(c.b.state.graph)) <= _SAME_GRAPH
         if self._drawn is not c and small:
             drawn = pictures(c)

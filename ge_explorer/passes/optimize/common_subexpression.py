@@ -20,7 +20,7 @@ _SOURCE = "compiler/graph/passes/standard_optimize/common_subexpression_eliminat
 _KERNELS = frozenset(BUILTIN) | frozenset(HOST) | {"Shape", "ShapeN", "Size", "Rank", "GatherShapes"}
 HOST_KERNELS = "gx.hostKernels"
 """Our option: operator types, joined by commas, that the installed operator package is taken to compute on the host as well."""
-_NOTES = frozenset({"_gx_function"})
+_NOTES = frozenset({"_gx_function", "_gx_call"})
 """Attributes that say where a node came from, not what it does (they do not exist in GE)."""
 
 

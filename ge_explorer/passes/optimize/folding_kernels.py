@@ -54,6 +54,10 @@ def _divide(node: Node, a: list[Array]) -> list[Array] | None:
     return [a[0] / a[1]]
 
 
+def _clip(node: Node, a: list[Array]) -> list[Array] | None:
+    return [np.clip(a[0], a[1], a[2])] if len(a) == 3 and a[1].size == a[2].size == 1 else None
+
+
 def _modulo(node: Node, a: list[Array]) -> list[Array] | None:
     if len(a) != 2 or node.attrs.get("fmod") or a[0].dtype.kind not in "iu" or (a[1] == 0).any():
         return None
@@ -173,7 +177,7 @@ _HOST: dict[str, Kernel | None] = {
     "Less": _binary(np.less), "GreaterEqual": _binary(np.greater_equal), "LogicalAnd": _binary(np.logical_and),
     "LogicalOr": _binary(np.logical_or), "LogicalNot": _unary(np.logical_not), "SelectV2": _select, "Expand": _expand,
     "BroadcastTo": _expand, "Minimum": _binary(np.minimum), "Tile": None, "SplitV": None, "Split": None, "GatherElements": None,
-    "Flatten": None,
+    "Flatten": None, "ClipByValue": _clip,
 }  # fmt: skip
 
 BUILTIN: Mapping[str, Kernel | None] = MappingProxyType(_BUILTIN)
