@@ -28,9 +28,11 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("inner-identity-add", _P + "optimize.inner_identity:InnerIdentityAdd"),
     ("gears-split", _P + "optimize.gears_split:GearsSplit"),
     ("hccl-prepare", _P + "optimize.hccl_prepare:HcclPrepare"),
-    # shape inference and preparation (graph_prepare.cc)
+    # formats and shape inference, then preparation (graph_prepare.cc)
+    ("infer-origin-format", _P + "optimize.infer_format:InferOriginFormat"),
     ("optimise-while-inferring", _P + "optimize.stages:InferenceGroup"),
     ("inline-calls", _P + "optimize.inline_calls:InlineCalls"),
+    ("infer-origin-format", _P + "optimize.infer_format:InferOriginFormat"),
     ("trans-shape-to-const", _P + "optimize.to_const:TransShapeToConst"),
     ("cond-normalise", _P + "optimize.cond_normalise:CondNormalise"),
     ("optimise-prepare", _P + "optimize.stages:PrepareGroup"),
@@ -40,6 +42,9 @@ STEPS: tuple[tuple[str, str], ...] = (
     # original graph: fusion
     ("fuse-graph", _P + "optimize.fusion_graph:FuseGraph"),
     ("hccl-fuse", _P + "optimize.hccl_fuse:HcclFuse"),
+    # types and storage formats of the engines
+    ("transop-direct", _P + "optimize.transop_direct:TransOpDirect"),
+    ("refine-running-format", _P + "optimize.format_refine:RefineRunningFormat"),
     # after formats are chosen (graph_manager.cc SubexpressionMigration, OptimizeSwitchOp)
     ("subexpression-migration", _P + "optimize.subexpression_migration:SubexpressionMigration"),
     ("unused-args", _P + "optimize.unused_args:UnusedArgs"),
@@ -52,6 +57,8 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("common-subexpression", _P + "optimize.common_subexpression:CommonSubexpression"),
     ("branch-data", _P + "optimize.branch_data:BranchData"),
     ("common-subexpression", _P + "optimize.common_subexpression:CommonSubexpression"),
+    ("permute-remove", _P + "optimize.format_permute:PermuteRemove"),
+    ("same-transdata-breadth", _P + "optimize.same_transdata:SameTransDataBreadth"),
     ("variable-format", _P + "optimize.variables:VariableFormat"),
     ("transop-direct", _P + "optimize.transop_direct:TransOpDirect"),
     ("transop-breadth", _P + "optimize.transop_breadth:TransOpBreadth"),
@@ -90,8 +97,8 @@ STEPS: tuple[tuple[str, str], ...] = (
     # partition
     ("place-engines", _P + "partition.place_engines:PlaceEngines"),
     ("attach-stream-labels", _P + "partition.attach_stream_labels:AttachStreamLabels"),
-    ("user-stream-labels", _P + "partition.user_stream_labels:UserStreamLabels"),
     ("label-bodies", _P + "partition.label_bodies:LabelBodies"),
+    ("user-stream-labels", _P + "partition.user_stream_labels:UserStreamLabels"),
     ("topological-sort", _P + "partition.topological_sort:TopologicalSort"),
     ("mark-cv-parallel", _P + "partition.mark_cv_parallel:MarkCvParallel"),
     ("second-partition", _P + "partition.second_partition:SecondPartition"),
