@@ -25,7 +25,7 @@ _LAZY = {
     "agreement": "ge_explorer.api:agreement",
     "anonymous": "ge_explorer.exports.anonymous:anonymous",
     "check": "ge_explorer.api:check",
-    "compare": "ge_explorer.api:compare",
+    "compare": "ge_explorer.comparing:compare",
     "compile": "ge_explorer.api:compile",
     "diff": "ge_explorer.api:diff",
     "diff_files": "ge_explorer.api:diff_files",
@@ -84,7 +84,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from ge_explorer import examples
-    from ge_explorer.api import agreement, check, compare, compile, diff, diff_files, export, open_session, simulate
+    from ge_explorer.api import agreement, check, compile, diff, diff_files, export, open_session, simulate
+    from ge_explorer.comparing import compare
     from ge_explorer.exports.anonymous import anonymous
     from ge_explorer.exports.ge_text import to_ge_text
     from ge_explorer.exports.onnx_export import to_onnx

@@ -12,6 +12,7 @@ from typing import Any
 
 from ge_explorer import examples, pipelines
 from ge_explorer.checks import check_trace
+from ge_explorer.device.profile import ProfileSource
 from ge_explorer.errors import InputError, OptionError
 from ge_explorer.graph.model import Graph
 from ge_explorer.issue import Issue
@@ -26,7 +27,6 @@ from ge_explorer.trace import Diff, Pipeline, Trace
 from ge_explorer.trace.agreement import Agreement, agree
 from ge_explorer.trace.compare_files import FilesDiff, diff_results
 from ge_explorer.trace.recorded import source_graph
-from ge_explorer.views.strengths import StrengthTable
 
 Source = Any
 
@@ -44,6 +44,7 @@ def open_session(
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     dims: Mapping[str, int] | None = None,
     example_inputs: Any = None,
+    profile: ProfileSource | None = None,
 ) -> Session:
     """Session on ``source``.
 
@@ -52,10 +53,13 @@ def open_session(
     that come with a plan use it by default, at C1. ``pipeline``: a preset or pipeline text (by default ``static``, or ``dynamic``
     for a root of unknown shape). ``stream_passes``: functions of yours that run after GE's stream passes. ``input_shapes`` and
     ``dims``: sizes for open dimensions of an ONNX model, see ``load``; with all of them known the static steps run.
-    ``example_inputs``: for a PyTorch module, see ``load``.
+    ``example_inputs``: for a PyTorch module, see ``load``. ``profile``: CSV file of measured durations (or its text, or rows) that
+    replace the model's; see ``Session.profile_report``.
     Errors: InputError for an unusable file, OptionError for a wrong name.
     """
     if isinstance(source, Session):
+        if profile is not None:
+            source.set_profile(profile)
         return source
     if isinstance(source, Trace):
         source = source.initial.graph
@@ -84,7 +88,7 @@ def open_session(
         defaults = {k: v for k, v in defaults.items() if k not in pipelines.MODE_KEYS}
     return Session(
         graph, options={**defaults, **chosen, **(options or {})}, chip=chip, plan=plan, strength=strength,
-        pipeline=pipeline, loaded=loaded, stream_passes=stream_passes,
+        pipeline=pipeline, loaded=loaded, stream_passes=stream_passes, profile=profile,
     )  # fmt: skip
 
 
@@ -105,11 +109,6 @@ def check(source: Source, **settings: Any) -> tuple[Issue, ...]:
     if isinstance(source, Trace):
         return check_trace(source)
     return open_session(source, **settings).issues
-
-
-def compare(source: Source, **settings: Any) -> StrengthTable:
-    """Figures of every strength of the plan side by side (without a plan: single stream and the graph as it is)."""
-    return StrengthTable(open_session(source, **settings).strengths)
 
 
 def diff(source: Source, i: int | str, j: int | str, **settings: Any) -> Diff:

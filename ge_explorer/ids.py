@@ -7,6 +7,7 @@ a node removed by a pass keeps its id (the slot becomes None).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, get_args
 
 RefKind = Literal["node", "tensor", "scope", "cluster", "stream", "event", "buffer", "task", "step", "label", "part"]
@@ -36,8 +37,9 @@ class Ref:
         return Ref(kind, int(number))  # type: ignore[arg-type]  # checked against KINDS above
 
 
+@lru_cache(maxsize=1 << 16)
 def node(i: int) -> Ref:
-    """Shorthand for ``Ref("node", i)``."""
+    """Shorthand for ``Ref("node", i)``. Shared: every step of a trace points at the same nodes again and again."""
     return Ref("node", int(i))
 
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from ge_explorer.errors import OptionError
 from ge_explorer.graph.model import Graph
 from ge_explorer.passes.dynamic import DYNAMIC_STEPS
+from ge_explorer.passes.optimize.gears_options import asks_for_gears
 from ge_explorer.passes.streams.custom_stream import StreamFunction, custom_stream
 from ge_explorer.registry import Registry
 from ge_explorer.text import Text
@@ -23,42 +24,81 @@ _P = "ge_explorer.passes."
 
 STEPS: tuple[tuple[str, str], ...] = (
     # optimise: normalisation and engines' preparation
+    ("copy-before-scatter", _P + "optimize.scatter_copy:CopyBeforeScatter"),
+    ("inner-identity-add", _P + "optimize.inner_identity:InnerIdentityAdd"),
     ("gears-split", _P + "optimize.gears_split:GearsSplit"),
     ("hccl-prepare", _P + "optimize.hccl_prepare:HcclPrepare"),
-    # shape inference and preparation (graph_prepare.cc)
+    # formats and shape inference, then preparation (graph_prepare.cc)
+    ("infer-origin-format", _P + "optimize.infer_format:InferOriginFormat"),
     ("optimise-while-inferring", _P + "optimize.stages:InferenceGroup"),
     ("inline-calls", _P + "optimize.inline_calls:InlineCalls"),
+    ("infer-origin-format", _P + "optimize.infer_format:InferOriginFormat"),
+    ("trans-shape-to-const", _P + "optimize.to_const:TransShapeToConst"),
+    ("cond-normalise", _P + "optimize.cond_normalise:CondNormalise"),
     ("optimise-prepare", _P + "optimize.stages:PrepareGroup"),
     ("prune", _P + "optimize.prune:Prune"),
+    ("hccl-memcpy", _P + "optimize.hccl_memcpy:HcclMemcpy"),
+    ("recompute", _P + "optimize.recompute:Recompute"),
     # original graph: fusion
     ("fuse-graph", _P + "optimize.fusion_graph:FuseGraph"),
     ("hccl-fuse", _P + "optimize.hccl_fuse:HcclFuse"),
+    # types and storage formats of the engines
+    ("transop-direct", _P + "optimize.transop_direct:TransOpDirect"),
+    ("refine-running-format", _P + "optimize.format_refine:RefineRunningFormat"),
+    # after formats are chosen (graph_manager.cc SubexpressionMigration, OptimizeSwitchOp)
+    ("subexpression-migration", _P + "optimize.subexpression_migration:SubexpressionMigration"),
+    ("unused-args", _P + "optimize.unused_args:UnusedArgs"),
+    ("hccl-group", _P + "optimize.hccl_group:HcclGroup"),
+    ("mark-references", _P + "optimize.references:MarkReferences"),
     # first stage (graph_manager.cc OptimizeStage1)
+    ("merge-input-memcpy", _P + "optimize.merges_v1:MergeInputMemcpy"),
+    ("switch-bypass", _P + "optimize.switches_v1:SwitchBypass"),
     ("constant-fuse-same", _P + "optimize.constant_fuse_same:ConstantFuseSame"),
     ("common-subexpression", _P + "optimize.common_subexpression:CommonSubexpression"),
+    ("branch-data", _P + "optimize.branch_data:BranchData"),
+    ("common-subexpression", _P + "optimize.common_subexpression:CommonSubexpression"),
+    ("permute-remove", _P + "optimize.format_permute:PermuteRemove"),
+    ("same-transdata-breadth", _P + "optimize.same_transdata:SameTransDataBreadth"),
+    ("variable-format", _P + "optimize.variables:VariableFormat"),
     ("transop-direct", _P + "optimize.transop_direct:TransOpDirect"),
     ("transop-breadth", _P + "optimize.transop_breadth:TransOpBreadth"),
+    ("merge-shape-n", _P + "optimize.shape_n:MergeShapeN"),
     ("optimise-stage1", _P + "optimize.stages:Stage1Group"),
     ("subgraph-constants", _P + "optimize.subgraph_constants:SubgraphConstants"),
+    ("unused-args", _P + "optimize.unused_args:UnusedArgs"),
     ("prune", _P + "optimize.prune:Prune"),
+    ("next-iteration", _P + "optimize.loops_v1:NextIteration"),
+    ("merge-to-stream-merge", _P + "optimize.merges_v1:MergeToStreamMerge"),
+    ("switch-to-stream-switch", _P + "optimize.switches_v1:SwitchToStreamSwitch"),
+    ("branch-labels", _P + "optimize.branch_labels:BranchLabels"),
     ("reshape-recovery", _P + "optimize.reshape_recovery:ReshapeRecovery"),
     ("remove-same-const", _P + "optimize.remove_same_const:RemoveSameConst"),
     ("hccl-memcpy", _P + "optimize.hccl_memcpy:HcclMemcpy"),
+    ("hccl-sequence", _P + "optimize.hccl_tailing:HcclSequence"),
+    ("hccl-tailing", _P + "optimize.hccl_tailing:HcclTailing"),
     ("identity-remove", _P + "optimize.identity:IdentityRemove"),
+    ("control-transfer", _P + "optimize.control_transfer:ControlTransfer"),
     # engine parts, then the second stage (graph_manager.cc OptimizeStage2)
     ("fuse-buffers", _P + "optimize.ub_fusion:FuseBuffers"),
+    ("inner-identity-delete", _P + "optimize.inner_identity:InnerIdentityDelete"),
+    ("hccl-continuous-memcpy", _P + "optimize.hccl_continuous:HcclContinuousMemcpy"),
     ("optimise-stage2", _P + "optimize.stages:Stage2Group"),
     ("remove-isolated-const", _P + "optimize.remove_isolated_const:RemoveIsolatedConst"),
+    ("ref-identity-delete", _P + "optimize.variables:RefIdentityDelete"),
+    ("variable-ref-delete", _P + "optimize.variables:VariableRefDelete"),
+    ("swap-space", _P + "optimize.swap_space:SwapSpace"),
+    ("atomic-clean", _P + "optimize.atomic_clean:AtomicClean"),
     ("subgraph-memcpy", _P + "optimize.subgraph_memcpy:SubgraphMemcpy"),
     ("hccl-chain", _P + "optimize.hccl_chain:HcclChain"),
     ("concat-no-task", _P + "optimize.concat_no_task:ConcatNoTask"),
     ("pack-no-task", _P + "optimize.pack_no_task:PackNoTask"),
     ("split-no-task", _P + "optimize.split_no_task:SplitNoTask"),
+    ("tensor-move-delete", _P + "optimize.tensor_move_delete:TensorMoveDelete"),
     # partition
     ("place-engines", _P + "partition.place_engines:PlaceEngines"),
     ("attach-stream-labels", _P + "partition.attach_stream_labels:AttachStreamLabels"),
-    ("user-stream-labels", _P + "partition.user_stream_labels:UserStreamLabels"),
     ("label-bodies", _P + "partition.label_bodies:LabelBodies"),
+    ("user-stream-labels", _P + "partition.user_stream_labels:UserStreamLabels"),
     ("topological-sort", _P + "partition.topological_sort:TopologicalSort"),
     ("mark-cv-parallel", _P + "partition.mark_cv_parallel:MarkCvParallel"),
     ("second-partition", _P + "partition.second_partition:SecondPartition"),
@@ -135,6 +175,13 @@ _SINGLE: tuple[tuple[str, str], ...] = (
     ("transop-allreduce", _P + "optimize.transop_allreduce:TransOpAllReduce"),
     ("useless-control-out", _P + "optimize.useless_control_out:UselessControlOut"),
     ("dim1-transpose", _P + "optimize.dim1_transpose:Dim1Transpose"),
+    ("enter-const", _P + "optimize.loop_constants:EnterConst"),
+    ("print-remove", _P + "optimize.loop_constants:PrintRemove"),
+    ("variable-is-initialized", _P + "optimize.to_const:VariableIsInitialized"),
+    ("parallel-concat-start", _P + "optimize.to_const:ParallelConcatStart"),
+    ("split-shape-n", _P + "optimize.shape_n:SplitShapeN"),
+    ("constant-clip", _P + "optimize.constant_clip:ConstantClip"),
+    ("assign-remove", _P + "optimize.assign_remove:AssignRemove"),
 )
 
 _FRONT = STEPS[: [name for name, _ in STEPS].index("single-stream")]
@@ -217,9 +264,10 @@ def pipeline(text: str = "static", *, stream_passes: Sequence[StreamFunction] = 
     return Pipeline.from_items((*found.items[:at], *own, *found.items[at:]))
 
 
-def preset_for(graph: Graph) -> str:
-    """``dynamic`` for a root graph of unknown shape, else ``static``."""
-    return "dynamic" if graph.root.dynamic else "static"
+def preset_for(graph: Graph, options: Mapping[str, str] | None = None) -> str:
+    """``dynamic`` for a root graph of unknown shape, else ``static``. Gears make it static: every branch has fixed shapes."""
+    gears = asks_for_gears(lambda k: (options or {}).get(k, ""))
+    return "dynamic" if graph.root.dynamic and not gears else "static"
 
 
 def mode_options(name: str) -> dict[str, str]:

@@ -29,6 +29,10 @@ def arguments(p: argparse.ArgumentParser) -> None:
         help="state after this step (start: the graph as loaded; default: the last)",
     )
     p.add_argument(
+        "--fold", default="", choices=("functions", "scopes"),
+        help="with .dot and .mmd: local functions, or modules and name scopes, as one box per stream",
+    )  # fmt: skip
+    p.add_argument(
         "--anonymise", action="store_true", help="with .json: replace all names, keep types, shapes and structure"
     )
 
@@ -41,6 +45,8 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError("the ending of the file names no form", got=target.name, todo=f"Known: {', '.join(FORMS)}.")
     if args.anonymise and ending != ".json":
         raise OptionError("--anonymise writes a graph", got=target.name, todo="Use it with -o FILE.json.")
+    if args.fold and ending not in (".dot", ".mmd"):
+        raise OptionError("--fold draws a graph", got=target.name, todo="Use it with -o FILE.dot or FILE.mmd.")
     if args.step and ending in (".html", ".json", ".md", ".trace.json"):
         raise OptionError(f"a {ending} file has no single step", got=args.step, todo="Leave --step out.")
     session = shared.open_source(args)
@@ -107,9 +113,10 @@ def _json(session: Session, target: Path, args: argparse.Namespace) -> None:
 
 def _dot(session: Session, target: Path, args: argparse.Namespace) -> None:
     from ge_explorer.views import dot
+    from ge_explorer.views.fold_instances import Folding
 
     s, index = state(session, args.step)
-    target.write_text(dot.build(s, session.identities, index).source, encoding="utf-8")
+    target.write_text(dot.build(s, session.identities, index, Folding(args.fold)).source, encoding="utf-8")
 
 
 def _streams_dot(session: Session, target: Path, args: argparse.Namespace) -> None:
@@ -128,11 +135,12 @@ def _graphml(session: Session, target: Path, args: argparse.Namespace) -> None:
 
 def _mermaid(session: Session, target: Path, args: argparse.Namespace) -> None:
     from ge_explorer.views import mermaid
+    from ge_explorer.views.fold_instances import Folding
 
     s, index = state(session, args.step)
     table = session.identities.by_step[index + 1]
     marks = {stream: session.identities.items[i] for stream, i in table.items()}
-    target.write_text(mermaid.build(s, marks).text, encoding="utf-8")
+    target.write_text(mermaid.build(s, marks, folding=Folding(args.fold)).text, encoding="utf-8")
 
 
 def _markdown(session: Session, target: Path, args: argparse.Namespace) -> None:

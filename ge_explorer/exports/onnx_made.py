@@ -10,6 +10,7 @@ from onnx import helper
 from ge_explorer.errors import InputError
 from ge_explorer.exports.onnx_attributes import TYPES
 from ge_explorer.graph.model import Graph, Node
+from ge_explorer.passes.optimize.cond_normalise import CONDITION
 
 AXES_ARE_INPUTS = 13
 """Opset from which Squeeze and Unsqueeze take their axes as an input."""
@@ -20,7 +21,9 @@ def made_node(g: Graph, n: Node, ins: list[str], outs: list[str], opset: int, no
     """Append the ONNX form of a node without a source operator; InputError when there is none."""
     extra: dict[str, Any] = {}
     op = n.op
-    if op == "Cast":
+    if n.attrs.get(CONDITION):  # ONNX asks the condition itself
+        op, ins = "Identity", ins[:1]
+    elif op == "Cast":
         extra["to"] = TYPES[g.tensor(n.outputs[0]).dtype or "float"]
         ins = ins[:1]
     elif op in ("Squeeze", "Unsqueeze"):

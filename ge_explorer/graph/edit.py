@@ -26,8 +26,9 @@ class GraphEditor:
         self._nodes: list[Node | None] = list(graph.nodes)
         self._tensors: list[Tensor | None] = list(graph.tensors)
         self._scopes: list[Scope | None] = list(graph.scopes)
+        self._behind: dict[int, dict[int, list[int]]] = {}
         self._lists: dict[int, list[int]] = {s.id: list(s.nodes) for s in graph.scopes if s is not None}
-        self._edges: dict[tuple[int, int], Edge] = {(e.dst, e.dst_in): e for e in graph.edges}
+        self._edges: dict[tuple[int, int], Edge] = dict(graph.edge_at)
         self._control: dict[tuple[int, int], None] = dict.fromkeys(graph.control)
         self._index: dict[tuple[int, int], dict[tuple[int, int], int]] | None = None
         self._control_out: dict[int, dict[int, None]] = {}
@@ -81,7 +82,23 @@ class GraphEditor:
 
     def members(self, scope: int) -> list[int]:
         """Direct nodes of a scope in list order."""
-        return [i for i in self._lists.get(scope, ()) if self._nodes[i] is not None]
+        nodes = self._nodes
+        return [i for i in self._listed(scope) if nodes[i] is not None] if scope in self._lists else []
+
+    def _listed(self, scope: int) -> list[int]:
+        """Node list of a scope. Nodes asked for behind an anchor get their places here, all in one sweep."""
+        waiting = self._behind.pop(scope, None)
+        if waiting:
+            out: list[int] = []
+            todo = self._lists[scope][::-1]
+            while todo:
+                i = todo.pop()
+                out.append(i)
+                todo.extend(waiting.pop(i, ()))  # the latest comes directly behind the anchor
+            if waiting:
+                raise GraphError("no such place in the node list", where=self._name, got=min(waiting))
+            self._lists[scope] = out
+        return self._lists[scope]
 
     def readers(self, tensor: int) -> list[Edge]:
         """Edges that leave a tensor, in creation order."""
@@ -165,20 +182,22 @@ class GraphEditor:
             label = tensor_names[k] if k < len(tensor_names) else f"{name}:{k}"
             self._tensors.append(Tensor(first + k, label, i, k, shape, dtype))
         outs = tuple(range(first, first + len(specs)))
+        waits_for = tuple(dict.fromkeys(control))
         self._nodes.append(
-            Node(i, name, op, (None,) * len(inputs), outs, (), frozen(attrs), scope, (), source_op, tuple(origin))
+            Node(i, name, op, tuple(inputs), outs, waits_for, frozen(attrs), scope, (), source_op, tuple(origin))
         )
-        if front:
-            self._lists[scope].insert(0, i)
-        elif after is None:
-            self._lists[scope].append(i)
+        if after is not None and not front:
+            self._behind.setdefault(scope, {}).setdefault(after, []).append(i)
+        elif front:
+            self._listed(scope).insert(0, i)
         else:
-            self._lists[scope].insert(self._lists[scope].index(after) + 1, i)
+            self._listed(scope).append(i)
         for k, t in enumerate(inputs):
             if t is not None:
-                self.connect(t, i, k)
-        for c in control:
-            self.add_control(c, i)
+                made = self.tensor(t)
+                self._put_edge(Edge(made.producer, made.index, i, k))
+        for c in waits_for:
+            self._put_control(c, i)
         return i
 
     def add_output(self, node: int, shape: Shape | None = None, dtype: str | None = None, name: str = "") -> int:
@@ -227,11 +246,14 @@ class GraphEditor:
     def add_control(self, src: int, dst: int) -> None:
         """Control edge (once)."""
         if (src, dst) not in self._control:
-            self._control[(src, dst)] = None
-            if self._index is not None:
-                self._control_out.setdefault(src, {})[dst] = None
+            self._put_control(src, dst)
             n = self.node(dst)
             self._nodes[dst] = replace(n, control_in=(*n.control_in, src))
+
+    def _put_control(self, src: int, dst: int) -> None:
+        self._control[(src, dst)] = None
+        if self._index is not None:
+            self._control_out.setdefault(src, {})[dst] = None
 
     def remove_control(self, src: int, dst: int) -> None:
         """Remove a control edge if present."""
@@ -303,14 +325,16 @@ class GraphEditor:
 
     def redirect_all(self, moved: Mapping[int, int]) -> None:
         """``redirect`` for many tensors in one sweep over the edges (old tensor -> new tensor)."""
-        for key, e in list(self._edges.items()):
-            new = moved.get(self.node(e.src).outputs[e.src_out])
+        sources = {(t.producer, t.index): new for old, new in moved.items() if (t := self._tensors[old]) is not None}
+        for key, e in self._edges.items():
+            new = sources.get((e.src, e.src_out))
             t = None if new is None else self._tensors[new]
             if new is None or t is None:
                 continue
             self._edges[key] = Edge(t.producer, t.index, e.dst, e.dst_in)
             n = self.node(e.dst)
             self._nodes[e.dst] = replace(n, inputs=(*n.inputs[: e.dst_in], new, *n.inputs[e.dst_in + 1 :]))
+        self._index = None
 
     def remove_node(self, node: int) -> None:
         """Remove a node with its edges, outputs and subgraphs. Consumers keep an empty input slot: redirect first."""
@@ -327,7 +351,9 @@ class GraphEditor:
                 continue
             gone.add(i)
             for s in n.subgraphs:
-                todo.extend(self._lists.pop(s, []))
+                if s in self._lists:
+                    todo.extend(self._listed(s))
+                    del self._lists[s]
                 self._scopes[s] = None
         index = self._by_source()
         for i in sorted(gone):
@@ -368,6 +394,7 @@ class GraphEditor:
             self._nodes[s.parent] = replace(holder, subgraphs=tuple(x for x in holder.subgraphs if x != scope))
         self.remove_nodes(self.members(scope))
         self._lists.pop(scope, None)
+        self._behind.pop(scope, None)
         self._scopes[scope] = None
 
     def move_nodes(self, nodes: Sequence[int], scope: int, after: int) -> None:
@@ -376,9 +403,9 @@ class GraphEditor:
         for i in nodes:
             n = self.node(i)
             if n.scope != scope:
-                self._lists[n.scope] = [m for m in self._lists[n.scope] if m not in moving]
+                self._lists[n.scope] = [m for m in self._listed(n.scope) if m not in moving]
             self._nodes[i] = replace(n, scope=scope)
-        rest = [m for m in self._lists[scope] if m not in moving]
+        rest = [m for m in self._listed(scope) if m not in moving]
         at = rest.index(after) + 1
         self._lists[scope] = [*rest[:at], *nodes, *rest[at:]]
 

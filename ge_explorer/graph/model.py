@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -49,6 +50,8 @@ _STRUCTURE = (
     "succ",
     "pred",
     "dependencies",
+    "ops",
+    "edge_at",
 )
 """Cached properties that stay valid while nodes, names and edges stay the same."""
 
@@ -134,6 +137,9 @@ class Edge:
     dst_in: int
 
 
+_by_output, _by_input = attrgetter("src_out"), attrgetter("dst_in")
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """Nodes of all scopes, tensors, and edges in creation order.
@@ -181,6 +187,11 @@ class Graph:
         if node is None:
             raise GraphError(f"no node with id {ref}", where=self.name)
         return node
+
+    @cached_property
+    def ops(self) -> frozenset[str]:
+        """Operator types that occur: a pass that looks for some types asks this before it walks the nodes."""
+        return frozenset(n.op for n in self.nodes if n is not None)
 
     @cached_property
     def by_name(self) -> dict[str, int]:
@@ -231,7 +242,8 @@ class Graph:
         for e in self.edges:
             out[e.src].append(e)
         for row in out:
-            row.sort(key=lambda e: e.src_out)
+            if len(row) > 1:
+                row.sort(key=_by_output)
         return tuple(tuple(r) for r in out)
 
     @cached_property
@@ -241,8 +253,14 @@ class Graph:
         for e in self.edges:
             into[e.dst].append(e)
         for row in into:
-            row.sort(key=lambda e: e.dst_in)
+            if len(row) > 1:
+                row.sort(key=_by_input)
         return tuple(tuple(r) for r in into)
+
+    @cached_property
+    def edge_at(self) -> Mapping[tuple[int, int], Edge]:
+        """(node, input index) -> the edge that feeds it, in creation order."""
+        return {(e.dst, e.dst_in): e for e in self.edges}
 
     @cached_property
     def control_out(self) -> tuple[tuple[int, ...], ...]:
@@ -255,7 +273,7 @@ class Graph:
     @cached_property
     def succ(self) -> tuple[tuple[int, ...], ...]:
         """Per node: consumers in GE's walk order (data by output, then control). One entry per edge, repeats kept."""
-        return tuple(tuple(e.dst for e in d) + c for d, c in zip(self.data_out, self.control_out, strict=True))
+        return tuple(tuple([e.dst for e in d]) + c for d, c in zip(self.data_out, self.control_out, strict=True))
 
     @cached_property
     def pred(self) -> tuple[tuple[int, ...], ...]:
@@ -263,7 +281,7 @@ class Graph:
         control: list[list[int]] = [[] for _ in self.nodes]
         for a, b in self.control:
             control[b].append(a)
-        return tuple(tuple(e.src for e in d) + tuple(c) for d, c in zip(self.data_in, control, strict=True))
+        return tuple(tuple([e.src for e in d]) + tuple(c) for d, c in zip(self.data_in, control, strict=True))
 
     @cached_property
     def dependencies(self) -> tuple[tuple[int, int], ...]:
@@ -278,7 +296,7 @@ class Graph:
             n = self.node(i)
             merged = {k: v for k, v in {**n.attrs, **new}.items() if v is not None}
             nodes[i] = replace(n, attrs=MappingProxyType(merged))
-        return self._same_structure(replace(self, nodes=tuple(nodes)))
+        return self._same_structure(replace(self, nodes=tuple(nodes)), *_STRUCTURE, "_walked")
 
     def with_scope_order(self, lists: Mapping[int, Sequence[int]]) -> Graph:
         """Copy whose scopes list their direct nodes in the given order (same nodes)."""
@@ -288,10 +306,10 @@ class Graph:
             if sorted(order) != sorted(scope.nodes):
                 raise GraphError("new node list has other nodes", where=f"scope {scope.name}")
             scopes[i] = replace(scope, nodes=tuple(order))
-        return self._same_structure(replace(self, scopes=tuple(scopes)))
+        return self._same_structure(replace(self, scopes=tuple(scopes)), *_STRUCTURE)
 
-    def _same_structure(self, copy: Graph) -> Graph:
-        for key in _STRUCTURE:
+    def _same_structure(self, copy: Graph, *keys: str) -> Graph:
+        for key in keys:
             if key in self.__dict__:
                 copy.__dict__[key] = self.__dict__[key]
         return copy
@@ -302,6 +320,10 @@ class Graph:
 
         Source: graph_metadef/graph/normal_graph/compute_graph.cc.
         """
+        return list(self._walked)
+
+    @cached_property
+    def _walked(self) -> tuple[int, ...]:
         out: list[int] = []
         stack = [iter(self.root.nodes)]
         while stack:
@@ -310,19 +332,17 @@ class Graph:
                 stack.pop()
                 continue
             out.append(i)
-            inner: list[int] = []
-            for s in self.node(i).subgraphs:
-                inner.extend(self.scope(s).nodes)
+            inner = [j for s in self.node(i).subgraphs for j in self.scope(s).nodes]
             if inner:
                 stack.append(iter(inner))
-        return out
+        return tuple(out)
 
     def subgraph_order(self) -> list[int]:
         """Scope ids in the order of GE's ``GetAllSubgraphs`` after a sort: holders in walk order, branches LAST to first,
         a nested scope after its parent scope (streams.md section 12.1, recorded).
         """
         out: list[int] = []
-        for i in self.walk():
+        for i in self._walked:
             out.extend(reversed(self.node(i).subgraphs))
         return out
 

@@ -14,13 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ge_explorer.memory.bounds import serial_live
-from ge_explorer.memory.conflicts import AnyConflicts, conflicts_of
+from ge_explorer.memory.conflicts import DENSE, AnyConflicts, conflicts_of
 from ge_explorer.memory.model import MemoryPlan, MemoryProblem
 from ge_explorer.registry import Registry
 
 Fit = Literal["first", "best"]
-DENSE = 32
-"""One conflict in so many pairs counts as many."""
 SMALL, LARGE = 1_000, 6_000
 """Up to SMALL buffers the whole portfolio runs, up to LARGE five candidates, above it three."""
 

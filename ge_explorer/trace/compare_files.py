@@ -20,7 +20,7 @@ from ge_explorer.trace.match_files import Match, match_nodes
 from ge_explorer.trace.recorded import snapshot_of
 from ge_explorer.trace.state import SYNC_OPS, Snapshot
 
-NOISE = frozenset({"_gx_names", "_gx_format"})
+NOISE = frozenset({"_gx_names", "_gx_format", "_gx_call"})
 EventKey = tuple[str, str, str]
 """Sender, receiver, kind."""
 
@@ -99,17 +99,17 @@ def diff_results(a: LoadResult, b: LoadResult) -> FilesDiff:
     m = match_nodes(a.graph, b.graph)
     sa, sb = _recorded(a), _recorded(b)
     to_b = dict(m.pairs)
-    moved, stream_of = _streams(sa, sb, m)
-    events_a, events_b = _events(sa, sb, to_b)
+    moved, stream_of = streams_apart(sa, sb, m)
+    events_a, events_b = events_apart(sa, sb, to_b)
     peaks = tuple(s.memory.plan.peak if s is not None and s.memory is not None else None for s in (sa, sb))
-    options = _texts(*(r.recorded.options if r.recorded else {} for r in (a, b)))
+    options = different_texts(*(r.recorded.options if r.recorded else {} for r in (a, b)))
     versions = tuple(stated_versions(r) for r in (a, b))
     return FilesDiff(
         Side(a.report.source, a.report.format, a.graph, versions[0]),
         Side(b.report.source, b.report.format, b.graph, versions[1]),
-        m, _changed(a.graph, b.graph, m, a.report.format == b.report.format), moved, stream_of, events_a, events_b,
+        m, changed_nodes(a.graph, b.graph, m, a.report.format == b.report.format), moved, stream_of, events_a, events_b,
         _offsets(a, b, m), (peaks[0], peaks[1]),
-        options, _texts(dict(versions[0]), dict(versions[1])), _reordered(a.graph, b.graph, m),
+        options, different_texts(dict(versions[0]), dict(versions[1])), places_in_order(a.graph, b.graph, m),
     )  # fmt: skip
 
 
@@ -121,7 +121,8 @@ def _recorded(r: LoadResult) -> Snapshot | None:
 
 
 # ---------------------------------------------------------------- nodes
-def _changed(a: Graph, b: Graph, m: Match, same_form: bool) -> tuple[NodeChange, ...]:
+def changed_nodes(a: Graph, b: Graph, m: Match, same_form: bool) -> tuple[NodeChange, ...]:
+    """Matched nodes whose content differs. ``same_form``: both sides write all attributes."""
     to_b = dict(m.pairs)
     out = []
     for i, j in m.pairs:
@@ -187,7 +188,7 @@ def spell(value: Any) -> str:
     return str(value)
 
 
-def _reordered(a: Graph, b: Graph, m: Match) -> int:
+def places_in_order(a: Graph, b: Graph, m: Match) -> int:
     """Matched nodes that stand elsewhere in their list, counted over what both files have."""
     place = {j: k for k, j in enumerate(b.walk())}
     order = {i: k for k, i in enumerate(a.walk())}
@@ -197,15 +198,19 @@ def _reordered(a: Graph, b: Graph, m: Match) -> int:
 
 
 # ---------------------------------------------------------------- what dumps record
-def _streams(sa: Snapshot | None, sb: Snapshot | None, m: Match) -> tuple[tuple[Moved, ...] | None, dict[int, int]]:
+def streams_apart(
+    sa: Snapshot | None, sb: Snapshot | None, m: Match
+) -> tuple[tuple[Moved, ...] | None, dict[int, int]]:
+    """(matched nodes on another stream after translation of the numbers, the translation); None without streams."""
     if sa is None or sb is None or sa.streams is None or sb.streams is None:
         return None, {}
-    x, y = sa.streams.node, sb.streams.node
-    stream_of = translation([(int(x[i]), int(y[j])) for i, j in m.pairs])
+    x, y = (
+        {i: int(s.streams.node[i]) for i in s.graph.node_ids if i < s.streams.node.size} for s in (sa, sb) if s.streams
+    )
+    pairs = [(i, j, x.get(i, -1), y.get(j, -1)) for i, j in m.pairs]
+    stream_of = translation([(s, t) for _, _, s, t in pairs])
     names = sb.graph.unique_names
-    return tuple(
-        Moved(j, names[j], int(x[i]), int(y[j])) for i, j in m.pairs if stream_of.get(int(x[i]), int(x[i])) != int(y[j])
-    ), stream_of
+    return tuple(Moved(j, names[j], s, t) for _, j, s, t in pairs if stream_of.get(s, s) != t), stream_of
 
 
 def translation(pairs: list[tuple[int, int]]) -> dict[int, int]:
@@ -223,9 +228,10 @@ def translation(pairs: list[tuple[int, int]]) -> dict[int, int]:
     return out
 
 
-def _events(
+def events_apart(
     sa: Snapshot | None, sb: Snapshot | None, to_b: dict[int, int]
 ) -> tuple[tuple[EventKey, ...], tuple[EventKey, ...]]:
+    """Events of ``sa`` only and of ``sb`` only, by sender, receiver and kind."""
     if sa is None or sb is None or sa.sync is None or sb.sync is None:
         return (), ()
     mine = [(to_b.get(e.send, -1 - e.send), to_b.get(e.recv, -1 - e.recv), e.kind) for e in sa.sync.events]
@@ -253,7 +259,8 @@ def _offsets(a: LoadResult, b: LoadResult, m: Match) -> tuple[Moved, ...]:
     return tuple(out)
 
 
-def _texts(a: Any, b: Any) -> tuple[Moved, ...]:
+def different_texts(a: Any, b: Any) -> tuple[Moved, ...]:
+    """Entries of two mappings that differ; none where a side says nothing at all."""
     if not a or not b:  # one of the files does not say it
         return ()
     keys = sorted({*a, *b})

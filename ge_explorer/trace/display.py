@@ -17,5 +17,6 @@ DISPLAYS: Registry[Callable[..., Any]] = Registry(
         "streams": "ge_explorer.widgets.panels:show_streams",
         "mermaid": "ge_explorer.widgets.panels:show_mermaid",
         "issues": "ge_explorer.widgets.panels:show_issues",
+        "compare": "ge_explorer.widgets.compare_view:show_compare",
     },
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from ge_explorer.errors import ContractError, GxError, PassFailed
+from ge_explorer.graph.collector import collector_paused
 from ge_explorer.graph.model import Graph
 from ge_explorer.text import Text
 from ge_explorer.trace.content import changed_facets
@@ -21,17 +22,21 @@ OFF = Text("switched off", "已关闭")
 NOT_RUN = Text("not run: an earlier step failed", "未运行：前面的步骤失败")
 
 
+_FACETS = frozenset(FACETS)
+
+
 class GuardedSnapshot:
     """What a running pass sees: declared facets only. Reading or writing anything else is a bug in the pass."""
 
-    __slots__ = ("_inner", "_pass")
+    __slots__ = ("_hidden", "_inner", "_pass")
 
     def __init__(self, inner: Snapshot, pass_: Pass) -> None:
+        object.__setattr__(self, "_hidden", _FACETS - pass_.reads - pass_.writes)
         object.__setattr__(self, "_inner", inner)
         object.__setattr__(self, "_pass", pass_)
 
     def __getattr__(self, name: str) -> Any:
-        if name in FACETS and name not in self._pass.reads | self._pass.writes:
+        if name in self._hidden:
             raise ContractError(f"pass {self._pass.name!r} reads facet {name!r} without declaring it")
         return getattr(self._inner, name)
 
@@ -90,6 +95,7 @@ class TraceCache:
         return token
 
 
+@collector_paused()
 def run_trace(
     graph: Graph,
     pipeline: Pipeline,

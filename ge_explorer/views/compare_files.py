@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Literal
 
 from ge_explorer.ids import node as node_ref
 from ge_explorer.provenance import GE_RULES_VERSION, Origin
@@ -16,14 +17,15 @@ from ge_explorer.views.wording import MINUS
 LIMIT = 120
 _COLUMNS = (Column(Text("")), Column(Text("what", "内容"), nowrap=True), Column(Text("change", "变化")))
 Part2 = tuple[Part, ...]
+RowKind = Literal["node", "stream", "event", "memory", "option"]
 
 
 def build_diff(d: FilesDiff, limit: int = LIMIT) -> TablePicture:
     """Difference of two files; references are nodes of ``b``, except for nodes that only ``a`` has."""
-    shown, left = cut(_diff_rows(d), limit)
+    shown, left = cut([r for _, r in diff_rows(d)], limit)
     title = Text(f"{plain(d.a.source, 60)} → {plain(d.b.source, 60)}")
     table = Table(title, _COLUMNS, shown, left, Text("These two files are equal.", "这两个文件完全相同。"))
-    figures = _diff_figures(d)
+    figures = diff_figures(d)
     counts = ", ".join(f"{f.value.en} {f.label.en}" for f in figures)
     counts_zh = "，".join(f"{f.label.get('zh')} {f.value.get('zh')}" for f in figures)
     if d.empty:
@@ -31,10 +33,11 @@ def build_diff(d: FilesDiff, limit: int = LIMIT) -> TablePicture:
                    f"{title.en}：完全相同，比较了 {len(d.match.pairs)} 个节点。")  # fmt: skip
     else:
         alt = Text(f"{title.en}: {counts}.", f"{title.en}：{counts_zh}。")
-    return TablePicture("compare-files", tuple(figures), (table,), alt, tuple(_diff_notes(d)))
+    return TablePicture("compare-files", tuple(figures), (table,), alt, tuple(diff_notes(d)))
 
 
-def _diff_figures(d: FilesDiff) -> list[Figure]:
+def diff_figures(d: FilesDiff) -> list[Figure]:
+    """Counts per kind; only kinds that differ, and the nodes."""
     nodes = f"+{len(d.match.only_b)} {MINUS}{len(d.match.only_a)} ~{len(d.changed)}"
     out = [Figure(Text(nodes), Text("nodes", "节点"))]
     if d.match.renamed:
@@ -53,7 +56,8 @@ def _diff_figures(d: FilesDiff) -> list[Figure]:
     return out
 
 
-def _diff_notes(d: FilesDiff) -> list[Text]:
+def diff_notes(d: FilesDiff) -> list[Text]:
+    """What the figures do not say: what is not compared, numbering, versions."""
     out = []
     if d.moved is None:
         if d.a.format != d.b.format:
@@ -74,34 +78,53 @@ def _diff_notes(d: FilesDiff) -> list[Text]:
     return out
 
 
-def _diff_rows(d: FilesDiff) -> list[Row]:
+def diff_rows(
+    d: FilesDiff,
+    only_a: Callable[[int], int] | None = None,
+    names: tuple[Mapping[int, str], Mapping[int, str]] | None = None,
+) -> list[tuple[RowKind, Row]]:
+    """Every difference with its kind. ``only_a`` gives the reference of a node that only ``a`` has; None: it has none.
+
+    ``names`` are the letters of the streams of both sides, where the two have common ones.
+    """
     node = Text("node", "节点")
-    rows: list[Row] = []
+    rows: list[tuple[RowKind, Row]] = []
     into = {i: j for j, group in d.match.merged.items() for i in group}
-    rows += [_node_row("+", node, d.b, j) for j in d.match.only_b]
+    rows += [("node", _node_row("+", node, d.b, j, j)) for j in d.match.only_b]
     for j, group in d.match.merged.items():
-        names = ", ".join(plain(d.a.graph.unique_names[i], 40) for i in group[:4]) + (" …" if len(group) > 4 else "")
-        rows.append(_row("+", Text("fused", "融合"), (_thing(d.b, j), words(f"from {names}", f"由 {names}")), j))
-    rows += [_node_row(MINUS, node, d.a, i, selectable=False) for i in d.match.only_a if i not in into]
+        made = ", ".join(plain(d.a.graph.unique_names[i], 40) for i in group[:4]) + (" …" if len(group) > 4 else "")
+        cells = (_thing(d.b, j), words(f"from {made}", f"由 {made}"))
+        rows.append(("node", _row("+", Text("fused", "融合"), cells, j)))
+    for i in d.match.only_a:
+        if i not in into:
+            rows.append(("node", _node_row(MINUS, node, d.a, i, None if only_a is None else only_a(i))))
     renamed = {j: i for i, j in d.match.renamed}
     for j, i in renamed.items():
         old = plain(d.a.graph.unique_names[i], 60)
-        rows.append(_row("~", Text("name", "名称"), (words(f"{old} →"), _thing(d.b, j)), j))
+        rows.append(("node", _row("~", Text("name", "名称"), (words(f"{old} →"), _thing(d.b, j)), j)))
     for c in d.changed:
         fields = "; ".join(f"{f.field} {_side(f.before)} → {_side(f.after)}" for f in c.fields[:4])
         more = f" +{len(c.fields) - 4}" if len(c.fields) > 4 else ""
-        rows.append(_row("~", node, (_thing(d.b, c.b), words(plain(fields, 240) + more)), c.b))
+        rows.append(("node", _row("~", node, (_thing(d.b, c.b), words(plain(fields, 240) + more)), c.b)))
     for m in d.moved or ():
         here = d.stream_of.get(m.before if isinstance(m.before, int) else -1)
-        told = f"{m.before} → {m.after}" + (f" (expected {here})" if here is not None and here != m.before else "")
-        rows.append(_row("~", Text("stream", "流"), (_thing(d.b, m.id), words(told)), m.id))
+        if names is not None:
+            told = " → ".join(_lettered(v, known) for v, known in zip((m.before, m.after), names, strict=True))
+        else:
+            told = f"{_stream(m.before)} → {_stream(m.after)}"
+            if here is not None and here != m.before:
+                told += f" (expected {_stream(here)})"
+        rows.append(("stream", _row("~", Text("stream", "流"), (_thing(d.b, m.id), words(told)), m.id)))
     for sign, events in ((MINUS, d.events_a), ("+", d.events_b)):
-        rows += [_row(sign, Text(k, "事件" if k == "event" else k), (words(f"{plain(s, 60)} → {plain(r, 60)}"),))
-                 for s, r, k in events]  # fmt: skip
-    rows += [_row("~", Text("offset", "偏移"), (words(f"{plain(m.name, 60)} {_at(m.before)} → {_at(m.after)}"),))
-             for m in d.offsets]  # fmt: skip
-    rows += [_row("~", Text("option", "选项"), (words(f"{plain(m.name, 60)} {_side(m.before)} → {_side(m.after)}"),))
-             for m in d.options]  # fmt: skip
+        for s, r, k in events:
+            what = Text(k, "事件" if k == "event" else k)
+            rows.append(("event", _row(sign, what, (words(f"{plain(s, 60)} → {plain(r, 60)}"),))))
+    for m in d.offsets:
+        told = f"{plain(m.name, 60)} {_at(m.before)} → {_at(m.after)}"
+        rows.append(("memory", _row("~", Text("offset", "偏移"), (words(told),))))
+    for m in d.options:
+        told = f"{plain(m.name, 60)} {_side(m.before)} → {_side(m.after)}"
+        rows.append(("option", _row("~", Text("option", "选项"), (words(told),))))
     return rows
 
 
@@ -153,13 +176,24 @@ def _row(sign: str, what: Text, change: Part2, ref: int | None = None) -> Row:
     return Row(((words(sign, tone="strong"),), (Part(what),), change), at, (at,) if at is not None else ())
 
 
-def _node_row(sign: str, what: Text, side: Side, i: int, selectable: bool = True) -> Row:
-    name = _thing(side, i) if selectable else words(plain(side.graph.unique_names[i], 60))
-    return _row(sign, what, (name, words(plain(side.graph.node(i).op, 40), tone="muted")), i if selectable else None)
+def _node_row(sign: str, what: Text, side: Side, i: int, ref: int | None) -> Row:
+    name = plain(side.graph.unique_names[i], 60)
+    part = words(name) if ref is None else thing(name, node_ref(ref))
+    return _row(sign, what, (part, words(plain(side.graph.node(i).op, 40), tone="muted")), ref)
 
 
 def _thing(side: Side, i: int) -> Part:
     return thing(plain(side.graph.unique_names[i], 60), node_ref(i))
+
+
+def _stream(value: object) -> str:
+    """Stream number; -1 is no stream."""
+    return "–" if value is None or value == -1 else str(value)
+
+
+def _lettered(value: object, names: Mapping[int, str]) -> str:
+    """Letter and GE number of a stream."""
+    return f"{names[value]} (GE {value})" if isinstance(value, int) and value in names else _stream(value)
 
 
 def _side(text: object) -> str:

@@ -35,12 +35,15 @@ def frame_of(
     lane: IntArray,
     events: Sequence[tuple[int, int]],
     before: Frame | None = None,
+    columns: IntArray | None = None,
+    lane_keys: Sequence[int] = (),
 ) -> Frame:
     """Lay one graph structure out.
 
     ``index`` maps node id -> row of the node table, ``kinds`` and ``lane`` are per row, ``events`` are (src, dst) rows of all
     events of the trace. ``before`` is the frame of the step before: nodes whose column and lane allow it keep their place,
-    because the same rules with the same ids give the same cells.
+    because the same rules with the same ids give the same cells. ``columns`` (per row, -1: none) are the columns of the lane
+    layout where another graph shares them; ``lane_keys`` are lanes to show even when they are empty here.
     """
     n = len(kinds)
     present = np.zeros(n, bool)
@@ -52,7 +55,7 @@ def frame_of(
     if len(edges):
         long = flat.long[_find(links, edges[:, 0], edges[:, 1])]
     edges[:, 2] |= np.where(long, EDGE_LONG, 0).astype(np.uint32)
-    grid, pill, folds = _grid(links, present, kinds, lane)
+    grid, pill, folds = _grid(links, present, kinds, lane, columns, lane_keys)
     router = Router(grid, pill)
     names: list[tuple[int, int, Kind]] = [
         (s, d, "control" if k & EDGE_CONTROL else "data") for s, d, k in edges.tolist()
@@ -167,7 +170,12 @@ def _layered_routes(flat: Layered, ends: NDArray[np.uint32] | NDArray[np.int64],
 
 
 def _grid(
-    links: Links, present: NDArray[np.bool_], kinds: NDArray[np.uint8], lane: IntArray
+    links: Links,
+    present: NDArray[np.bool_],
+    kinds: NDArray[np.uint8],
+    lane: IntArray,
+    columns: IntArray | None = None,
+    lane_keys: Sequence[int] = (),
 ) -> tuple[Grid, NDArray[np.bool_], list[tuple[Text, tuple[int, ...]]]]:
     """Cells of the lane layout; constants and long lists of inputs are folded into pills."""
     n = links.n
@@ -175,8 +183,11 @@ def _grid(
     const = present & (kinds == KIND_CONST)
     ops = present & ~data & ~const
     inner = ops[links.src] & ops[links.dst]
-    col = rank_nodes(Links(n, links.src[inner], links.dst[inner]), fed=_fed(links, kinds))
-    col -= int(col[ops].min(initial=0)) if ops.any() else 0
+    if columns is not None and bool((columns[ops] >= 0).all()):
+        col = columns.astype(np.int32).copy()
+    else:
+        col = rank_nodes(Links(n, links.src[inner], links.dst[inner]), fed=_fed(links, kinds))
+        col -= int(col[ops].min()) if ops.any() else 0
     key = np.where(ops, lane, -2).astype(np.int32)
     folds: list[tuple[Text, tuple[int, ...]]] = []
     shown = np.flatnonzero(data)
@@ -193,7 +204,7 @@ def _grid(
     pill[shown] = True
     key[shown] = -1
     col[shown] = np.where(first[shown] < np.iinfo(np.int32).max, first[shown], 0)
-    keys = sorted({int(k) for k in np.unique(key[ops])} - {-1})
+    keys = sorted(({int(k) for k in np.unique(key[ops])} | set(lane_keys)) - {-1})
     if (key == -1).any() or folds:
         keys = [-1, *keys]
     grid = place(links, col, key, keys, shown.tolist(), [_FOLD_COLUMNS] * len(folds))

@@ -137,9 +137,14 @@ def _fragmentation(v: Lives, top: int, at: Ints, taken_end: Ints) -> tuple[Ints,
     return pick, out
 
 
+def taken_curve(v: Lives) -> tuple[Ints, Ints]:
+    """(positions, bytes taken from each position on until the next)."""
+    at = np.unique(np.concatenate([np.zeros(1, dtype=np.int64), v.begin, v.free]))
+    return at, _sums(v.begin, np.maximum(v.free, v.begin + 1), v.size, at)
+
+
 def curve_top(v: Lives) -> tuple[int, int]:
     """(first position with the most taken bytes, those bytes)."""
-    at = np.unique(np.concatenate([np.zeros(1, dtype=np.int64), v.begin, v.free]))
-    total = _sums(v.begin, np.maximum(v.free, v.begin + 1), v.size, at)
+    at, total = taken_curve(v)
     k = int(np.argmax(total))
     return int(at[k]), int(total[k])

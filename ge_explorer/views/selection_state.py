@@ -14,12 +14,13 @@ from typing import Any
 from ge_explorer.errors import OptionError
 from ge_explorer.ids import Ref
 from ge_explorer.text import LANGUAGES
+from ge_explorer.views.fold_instances import FOLDS
 
 NO_COMPARE = -2
 """``compare`` when no second step is chosen (-1 is the state before the first step)."""
 SHARE_PREFIX = "gx1."
 LAYOUTS = ("lanes", "layered")
-TABS = ("timeline", "memory", "events", "streams", "diff", "mermaid", "runtime", "issues")
+TABS = ("timeline", "memory", "events", "streams", "diff", "compare", "mermaid", "runtime", "issues")
 _MAX_SHARE = 200_000
 
 
@@ -30,7 +31,9 @@ class SelectionState:
     ``step`` and ``compare`` index the trace (-1: before the first step). ``selected``: references, the first one fills the
     inspector. ``window`` is a time range in ns (end exclusive), ``tick`` a GE topological id on the memory axis, both None
     when nothing is chosen. ``strength``, ``disabled``, ``options`` and ``chip`` mirror the session's settings, so that a
-    copied state restores the result too. ``strength`` "": the graph as it is.
+    copied state restores the result too. ``strength`` "": the graph as it is. ``views`` are the opened sub-views by tab (none:
+    a tab's first). ``kept`` is A of the A/B tab: settings as the text of a state, ``dump``, or "" for nothing.
+    ``fold`` and ``flipped`` say which functions or modules are drawn as one box (``views.fold_instances.Folding``).
     """
 
     step: int = -1
@@ -46,12 +49,17 @@ class SelectionState:
     lang: str = "en"
     layout: str = "lanes"
     tab: str = "timeline"
+    views: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    kept: str = ""
+    fold: str = ""
+    flipped: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         for name, value, allowed in (
             ("lang", self.lang, LANGUAGES),
             ("layout", self.layout, LAYOUTS),
             ("tab", self.tab, TABS),
+            ("fold", self.fold, FOLDS),
         ):
             if value not in allowed:
                 raise OptionError(
@@ -61,7 +69,11 @@ class SelectionState:
             raise OptionError("step numbers start at -1", where="view state", got=(self.step, self.compare))
         if self.window is not None and not 0 <= self.window[0] < self.window[1]:
             raise OptionError("a time window needs start < end, both in ns", where="view state", got=self.window)
+        for name in self.views:
+            if name not in TABS:
+                raise OptionError("no such tab", where="view state, views", got=name, todo=f"Known: {', '.join(TABS)}.")
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
+        object.__setattr__(self, "views", MappingProxyType({k: v for k, v in self.views.items() if v}))
 
     def __hash__(self) -> int:
         return hash(self.to_json())
@@ -75,7 +87,9 @@ class SelectionState:
         plain: dict[str, Any] = {
             "selected": [str(r) for r in self.selected],
             "disabled": sorted(self.disabled),
+            "flipped": sorted(self.flipped),
             "options": dict(sorted(self.options.items())),
+            "views": dict(sorted(self.views.items())),
             "window": None if self.window is None else list(self.window),
         }
         default = SelectionState()
@@ -139,9 +153,9 @@ def _read(name: str, value: Any) -> Any:
     try:
         if name == "selected":
             return tuple(Ref.parse(str(r)) for r in _list(value))
-        if name == "disabled":
+        if name in ("disabled", "flipped"):
             return frozenset(str(k) for k in _list(value))
-        if name == "options":
+        if name in ("options", "views"):
             return {str(k): str(v) for k, v in dict(value).items()}
         if name == "window":
             if value is None:

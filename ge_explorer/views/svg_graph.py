@@ -34,6 +34,7 @@ _GE_ID = Text("GE id", "GE 编号")
 _LABEL = Text("label", "标签")
 _NODES = Text("{n:,} nodes", "{n:,} 个节点")
 _LATER = Text("not at this step", "此步尚无")
+_NOT_HERE = Text("not here", "此处没有")
 _LEFT_OUT = Text("The first {shown:,} of {n:,} nodes are drawn.", "仅绘制前 {shown:,} 个节点（共 {n:,} 个）。")
 _REMOVED = Text("removed", "已删")
 
@@ -130,7 +131,12 @@ class _Writer:
         letter = words(19.5, top + 20, who.letter, bold=True, anchor="middle")
         if row is None:
             box = rect(8.5, top + 6.5, 19, 19, stroke=LIGHT.ink3, stroke_class="s-ink3", dash="2 2")
-            return box + letter + name + words(8, top + 41, _LATER.get(self.lang), role="ink2")
+            return (
+                box
+                + letter
+                + name
+                + words(8, top + 41, (_NOT_HERE if self.p.alone else _LATER).get(self.lang), role="ink2")
+            )
         first = f"{_GE_ID.get(self.lang)} {row[1]}"
         second = f"{_LABEL.get(self.lang)} {who.label}" if who.label else _NODES.get(self.lang).format(n=row[2])
         lines = words(8, top + 41, first, role="ink2") + words(8, top + 56, fit(second, room), role="ink2")
@@ -159,7 +165,24 @@ class _Writer:
         ref = f"node:{self.p.ids[i]}"
         name, op = self.p.names[i], self.p.ops[i]
         radius = h / 2 if pill else 3
-        out = [f'<g data-ref="{ref}"><title>{escape(name)} ({escape(op)})</title>']
+        faint = ' opacity="0.45"' if self.p.marks and i not in self.p.marks else ""
+        out = [f'<g data-ref="{ref}"{faint}><title>{escape(name)} ({escape(op)})</title>']
+        if i in self.p.boxes:  # a second outline behind: more than one node
+            edge = f"e{stream % 8}" if stream >= 0 else "s-ink3"
+            behind = LIGHT.stream(stream) if stream >= 0 else LIGHT.ink3
+            out.append(
+                rect(
+                    x + 3,
+                    y - 3,
+                    NODE_W,
+                    h,
+                    fill=LIGHT.bg,
+                    fill_class="f-bg",
+                    stroke=behind,
+                    stroke_class=edge,
+                    extra=' rx="3"',
+                )
+            )
         if stream < 0:
             out.append(rect(x, y, NODE_W, h, fill=LIGHT.bg, fill_class="f-bg", stroke=LIGHT.ink3, stroke_class="s-ink3",
                             extra=f' rx="{radius:.0f}"'))  # fmt: skip
@@ -182,6 +205,8 @@ class _Writer:
             out.append(words(at, y + 30, fit(op, NODE_W - (34 if own else 16)), role="ink2"))
             if own:
                 out.append(words(x + NODE_W - 6, y + 30, self.p.identities[stream].letter, bold=True, anchor="end"))
+        if i in self.p.marks:
+            out.append(_sign(x + NODE_W - 2, y + 1, self.p.marks[i]))
         return "".join(out) + "</g>"
 
     def _in_lane(self, i: int, stream: int) -> bool:
@@ -263,6 +288,12 @@ class _Writer:
             if d > long:
                 best, long = ((x0 + x1) / 2, (y0 + y1) / 2), d
         return self._at(*best)
+
+
+def _sign(x: float, y: float, sign: str) -> str:
+    """What a comparison found about a node: ink disc with the sign, at the corner."""
+    disc = f'<circle class="f-ink s-bg" cx="{x:.1f}" cy="{y:.1f}" r="7.5" fill="{LIGHT.ink}" stroke="{LIGHT.bg}"/>'
+    return disc + words(x, y + 4, sign, role="bg", bold=True, anchor="middle")
 
 
 def _rounded(xy: list[tuple[float, float]]) -> str:

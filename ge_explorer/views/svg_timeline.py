@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 
 from ge_explorer.views.marks import us
@@ -12,9 +13,10 @@ from ge_explorer.views.timeline_layout import GUTTER, Layout, place
 _AXIS = 20
 
 
-def svg(p: TimelinePicture, lang: str = "en", px: int = 1000) -> str:
-    """Drawing ``px`` wide."""
+def svg(p: TimelinePicture, lang: str = "en", px: int = 1000, end_us: float = 0.0) -> str:
+    """Drawing ``px`` wide. ``end_us``: right end of the axis where another timeline sets it."""
     lay = place(p)
+    lay = replace(lay, end_us=max(lay.end_us, end_us))
     scale = (px - GUTTER - 8) / lay.end_us
     out = [patterns(x.mark.index for x in p.lanes), _axis(lay, scale)]
     d = lay.drawing(p, lang)

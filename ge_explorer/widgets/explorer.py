@@ -19,6 +19,7 @@ from ge_explorer.session import DEFAULT_CHIP, Session
 from ge_explorer.views import graph
 from ge_explorer.views.figures import figures_model
 from ge_explorer.views.find import find
+from ge_explorer.views.fold_instances import Folding
 from ge_explorer.views.inspector import Inspector
 from ge_explorer.views.picture import LayoutName
 from ge_explorer.views.related import part_nodes
@@ -63,8 +64,8 @@ class Explorer:
         self.inspector = ShellPart(part="inspector")
         self.state = ShellPart(part="state")
         self.status = ShellPart(part="status")
-        self.canvas = GraphCanvas()
-        self.area = PanelArea(self.state, self._select)
+        self.canvas = GraphCanvas(foldable=True)
+        self.area = PanelArea(self.state, self._select, self._viewed, self._kept)
         self._hits: list[Ref] = []
         self._at = -1
         self._notice = ""
@@ -72,11 +73,13 @@ class Explorer:
         self._before_failure: str | None = None
         self._drawn_names: list[str] = []
         self._strip: dict[str, Any] = {}
+        self._folding = Folding()
         self._later = OncePerTurn(self.redraw)
         self._open(session, state.but() if state else SelectionState(lang=lang))
         self.selection.observe(self._state_set, "state")
         for name in (*VIEW_TRAITS, "selected"):
             self.top.observe(self._from_browser, name)
+        self.canvas.observe(self._folded, ["fold", "flipped"])
         for part in (self.top, self.state):
             part.observe(self._intents, "intents")
         self.widget = self._assemble()
@@ -164,6 +167,17 @@ class Explorer:
 
     def _select(self, refs: tuple[Ref, ...]) -> None:
         self.selection.set(selected=self._with_nodes(refs))
+
+    def _folded(self, _change: object) -> None:
+        """The browser folded or unfolded functions or modules."""
+        self.selection.set(fold=self.canvas.fold, flipped=frozenset(self.canvas.flipped))
+
+    def _viewed(self, tab: str, view: str) -> None:
+        """A panel opened one of its views: part of the state that is copied."""
+        self.selection.set(views={**self.selection.state.views, tab: view})
+
+    def _kept(self, kept: str) -> None:
+        self.selection.set(kept=kept)
 
     def _with_nodes(self, refs: tuple[Ref, ...]) -> tuple[Ref, ...]:
         """A physical stream alone is selected together with its nodes: that is what the other views know."""
@@ -265,10 +279,13 @@ class Explorer:
         state = self.selection.state
         if state.step >= len(trace):
             self.selection.state = state = state.but(step=len(trace) - 1)
-        if changed:
+        folding = Folding(state.fold, state.flipped)
+        if changed or folding != self._folding:
+            self._folding = folding
+            self.canvas.fold, self.canvas.flipped = state.fold, sorted(state.flipped)
             compare = None if state.compare < -1 else state.compare
             layout: LayoutName = "lanes" if state.layout == "lanes" else "layered"
-            self.canvas.show_picture(graph.build(trace, state.step, compare, layout, view.identities))
+            self.canvas.show_picture(graph.build(trace, state.step, compare, layout, view.identities, folding=folding))
         self._draw_top(state)
         _set(self.inspector, data=self._inspect.model(state.selected, state.step))
         counts = {"issues": len(view.issues)}

@@ -13,8 +13,8 @@ LEAVES = {"errors", "text", "ids", "provenance", "issue", "registry"}
 # A folder may import itself, the leaves, and everything with a smaller number.
 LAYER = {
     **dict.fromkeys(LEAVES, 0), "graph": 1, "memory": 2, "device": 2, "examples": 2, "loaders": 3, "runtime": 3, "trace": 4,
-    "simulator": 5, "passes": 6, "checks": 7, "plan": 8, "pipelines": 9, "exports": 9, "views": 10, "session": 11, "api": 12,
-    "report": 12, "widgets": 13, "cli": 14, "__init__": 15, "__main__": 15,
+    "simulator": 4.5, "passes": 5, "checks": 6, "plan": 7, "pipelines": 8, "exports": 8, "views": 9, "session": 10, "api": 11,
+    "comparing": 11.5, "report": 11, "widgets": 12, "cli": 13, "__init__": 14, "__main__": 14,
 }  # fmt: skip
 THIRD_PARTY = {
     "numpy": None,  # everywhere

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ge_explorer.errors import InputError
+from ge_explorer.memory.formats.text_file import read_text
 from ge_explorer.memory.lifetimes import NEVER, Spans, before_masks
 from ge_explorer.memory.model import Buffer, Lifetime, MemoryPlan, MemoryProblem
 
@@ -41,14 +42,7 @@ def is_minimalloc_csv(path: Path) -> bool:
 def read_file(path: str | Path) -> tuple[MemoryProblem, tuple[int, ...] | None]:
     """Problem and given offsets (None without that column) of a file. Raises InputError."""
     path = Path(path)
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError("the file is too large", where=str(path), todo=f"At most {MAX_BYTES} bytes are read.")
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as e:
-        raise InputError("the file cannot be read", where=str(path), got=e.strerror) from e
-    except UnicodeDecodeError as e:
-        raise InputError("the file is not text", where=f"{path}, byte {e.start}", todo="Give UTF-8 CSV.") from e
+    text = read_text(path, MAX_BYTES, "CSV")
     return read(text, str(path))
 
 

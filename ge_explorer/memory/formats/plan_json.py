@@ -19,6 +19,7 @@ from typing import Any
 
 from ge_explorer.errors import InputError
 from ge_explorer.graph.happens_before import HappensBefore
+from ge_explorer.memory.formats.text_file import read_text
 from ge_explorer.memory.lifetimes import NEVER, spans
 from ge_explorer.memory.model import FOREVER, MemoryPlan, MemoryProblem
 from ge_explorer.memory.reuse import takeovers
@@ -134,14 +135,7 @@ def is_plan_json(path: Path) -> bool:
 def read_plan(path: str | Path) -> PlanFile:
     """Plan of a file. Raises InputError with the place of the first problem."""
     path = Path(path)
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError("the file is too large", where=str(path), todo=f"At most {MAX_BYTES} bytes are read.")
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as e:
-        raise InputError("the file cannot be read", where=str(path), got=e.strerror) from e
-    except UnicodeDecodeError as e:
-        raise InputError("the file is not text", where=f"{path}, byte {e.start}") from e
+    text = read_text(path, MAX_BYTES, "JSON")
     return parse_plan(text, str(path))
 
 

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from ge_explorer.errors import InputError
 from ge_explorer.memory.formats.curves import Curve, running_sum
 from ge_explorer.memory.formats.minimalloc_csv import intervals
+from ge_explorer.memory.formats.text_file import read_text
 from ge_explorer.memory.model import FOREVER, MemoryProblem
 
 COLUMNS = ("Device_id", "Op Name", "Model Name", "Graph ID", "Node Index Start", "Node Index End", "Size(KB)")
@@ -117,14 +118,7 @@ def is_static_op_mem(path: Path) -> bool:
 def read_static_op_mem(path: str | Path) -> StaticMemory:
     """Rows of a file. InputError with the line of the first problem."""
     path = Path(path)
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError("the file is too large", where=str(path), todo=f"At most {MAX_BYTES} bytes are read.")
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as e:
-        raise InputError("the file cannot be read", where=str(path), got=e.strerror) from e
-    except UnicodeDecodeError as e:
-        raise InputError("the file is not text", where=f"{path}, byte {e.start}", todo="Give UTF-8 CSV.") from e
+    text = read_text(path, MAX_BYTES, "CSV")
     return parse(text, str(path))
 
 

@@ -29,6 +29,8 @@ LATER = frozenset({
     "LabelSwitchByIndex", "Send", "Recv", "SendNotify", "RecvNotify",
 })  # fmt: skip
 """Types GE makes after these passes ran; a graph that has one was optimised before (NextIterationPass and later)."""
+MADE_HERE = "_gx_stream_control"
+"""Our graph attribute: the stream control in the graph was made by our own passes, so the optimisation goes on."""
 
 SHARED_RULES: Mapping[str, Rule] = MappingProxyType(
     {
@@ -74,7 +76,7 @@ class OptimizePass(Pass):
 
 def already_done(s: Snapshot, ctx: PassContext) -> Text | None:
     """GE optimised a graph before it dumped it, and before it inserted stream control."""
-    if any(n.op in LATER for n in s.graph):
+    if MADE_HERE not in s.graph.attrs and not LATER.isdisjoint(s.graph.ops):
         return Text("stream control is in the graph already, so GE is past this", "图中已有流控制节点，GE 已过此阶段")
     if str(s.graph.attrs.get("_gx_format", "")).startswith("GE ") and ctx.option(ON_DUMPS) != "1":
         return Text("GE dumped this graph after optimising it", "该图由 GE 优化后转储")
@@ -117,7 +119,7 @@ class NodePass(OptimizePass):
 
     def wants(self, g: Graph) -> bool:
         """False when nothing in the graph can concern it (asked before a walk, so that most walks need not happen)."""
-        return self.types is None or any(n.op in self.types for n in g)
+        return self.types is None or not self.types.isdisjoint(g.ops)
 
     def visit(self, w: Work, n: Node) -> None:
         """Look at one node; may delete it."""

@@ -18,7 +18,7 @@ from ge_explorer.trace.passes import Rule
 
 _SOURCE = "compiler/graph/passes/standard_optimize/common_subexpression_elimination_pass.cc"
 _KERNELS = frozenset(BUILTIN) | frozenset(HOST) | {"Shape", "ShapeN", "Size", "Rank", "GatherShapes"}
-_NOTES = frozenset({"_gx_function"})
+_NOTES = frozenset({"_gx_function", "_gx_call"})
 """Attributes that say where a node came from, not what it does (they do not exist in GE)."""
 
 

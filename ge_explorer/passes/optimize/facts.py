@@ -31,6 +31,9 @@ DO_NOT_FOLD = "_do_not_constant_folding"
 BY_GE = "_is_inserted_by_ge"
 FROM_FOLDING = "_is_from_constant_folding"
 """GE's mark on a Const that constant folding made."""
+ORIGIN_SCALAR = "_gx_origin_scalar"
+"""Our attribute of a folded Const: id of the one-element Const it was broadcast from (GE: ``origin element num`` is 1, and the
+data pointer is that of the scalar)."""
 ORIGINAL_NAMES = "_datadump_original_op_names"
 
 

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from ge_explorer.graph.constant import VALUE, ConstantValue
 from ge_explorer.graph.model import DATA_LIKE, Node
 from ge_explorer.ids import Ref
-from ge_explorer.passes.optimize.facts import BY_GE, FROM_FOLDING, ORIGINAL_NAMES, SWITCH
+from ge_explorer.passes.optimize.facts import BY_GE, CONST, FROM_FOLDING, ORIGIN_SCALAR, ORIGINAL_NAMES, SWITCH
 from ge_explorer.passes.optimize.work import Work
 
 Values = Sequence[ConstantValue | None]
 """One per output; None where only shape and type are known."""
+_BROADCASTS = {"Expand": 0, "BroadcastTo": 0, "Tile": 0, "Fill": 1}
+"""Operators that repeat the value of an input: type -> that input."""
 
 
 def fold(w: Work, n: Node, values: Values, rule: str) -> None:
@@ -46,6 +48,9 @@ def _constant(w: Work, n: Node, t: int, value: ConstantValue | None, name: str) 
     attrs: dict[str, object] = {FROM_FOLDING: True, ORIGINAL_NAMES: ()}
     if value is not None:
         attrs[VALUE] = value
+    scalar = _broadcast_from(w, n)
+    if scalar is not None:
+        attrs[ORIGIN_SCALAR] = scalar
     if "_stream_label" in n.attrs:
         attrs["_stream_label"] = n.attrs["_stream_label"]
     shape, dtype = (value.shape, value.dtype) if value is not None else (tensor.shape, tensor.dtype)
@@ -56,6 +61,19 @@ def _constant(w: Work, n: Node, t: int, value: ConstantValue | None, name: str) 
     if tensor.attrs:
         w.e.set_tensor(made.outputs[0], attrs=tensor.attrs)
     return made
+
+
+def _broadcast_from(w: Work, n: Node) -> int | None:
+    """Id of the one-element Const that a fold only repeats; None for any other operator."""
+    slot = _BROADCASTS.get(n.op)
+    t = n.inputs[slot] if slot is not None and slot < len(n.inputs) else None
+    if t is None:
+        return None
+    p = w.node(w.e.tensor(t).producer)
+    if p.op not in CONST:
+        return None
+    mark = p.attrs.get(ORIGIN_SCALAR)
+    return mark if isinstance(mark, int) else p.id if w.e.tensor(t).elements == 1 else None
 
 
 def _keep_condition(w: Work, n: Node, index: int, t: int) -> None:

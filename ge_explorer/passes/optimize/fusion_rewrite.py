@@ -10,14 +10,12 @@ from weakref import WeakKeyDictionary
 from ge_explorer.graph.constant import NUMPY_DTYPES, VALUE, VALUE_LIMIT, ConstantValue
 from ge_explorer.graph.edit import GraphEditor
 from ge_explorer.graph.model import CONST_LIKE, Graph, Shape
+from ge_explorer.passes.optimize.fusion_duration import PREFIX, fused_duration
 from ge_explorer.passes.optimize.fusion_legality import inherited
 
 ORIGINAL_NAMES, ORIGINAL_TYPES = "_datadump_original_op_names", "_datadump_original_op_types"
 FROM_FOLDING = "_is_from_constant_folding"
 OUTPUT_ORIGIN = "_datadump_origin_name"
-GIVEN = "_gx_duration"
-"""Start of our attributes for a given duration (graph/builder.py)."""
-
 
 _PLACES: WeakKeyDictionary[Graph, dict[int, int]] = WeakKeyDictionary()
 """Place of each node in its scope's list, per graph."""
@@ -104,8 +102,14 @@ def _apply_one(
     scope = g.node(r.members[0]).scope
     taken.difference_update(g.node(m).name for m in r.members)
     names, types = original_names(g, r.members)
-    own = {k: v for k, v in r.attrs.items() if not k.startswith(GIVEN)}  # a duration of one member is not that of all
-    attrs = {**own, **inherited(g, r.members), ORIGINAL_NAMES: names, ORIGINAL_TYPES: types}
+    own = {k: v for k, v in r.attrs.items() if not k.startswith(PREFIX)}  # a duration of one member is not that of all
+    attrs = {
+        **own,
+        **fused_duration(g, r.members),
+        **inherited(g, r.members),
+        ORIGINAL_NAMES: names,
+        ORIGINAL_TYPES: types,
+    }
     fed = [
         _constant(editor, t, scope, taken) if isinstance(t, NewConst) else None if t is None else moved.get(t, t)
         for t in r.inputs

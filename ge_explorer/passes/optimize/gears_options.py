@@ -12,7 +12,8 @@ from ge_explorer.errors import OptionError, did_you_mean
 from ge_explorer.graph.model import DATA_LIKE, Graph
 
 INPUT_SHAPE, BATCH, IMAGE, DIMS = "ge.inputShape", "ge.dynamicBatchSize", "ge.dynamicImageSize", "ge.dynamicDims"
-KEYS = frozenset({INPUT_SHAPE, BATCH, IMAGE, DIMS})
+NODE_TYPE, HYBRID = "ge.dynamicNodeType", "ge.compileHybridMode"
+KEYS = frozenset({INPUT_SHAPE, BATCH, IMAGE, DIMS, NODE_TYPE, HYBRID})
 FEWEST, MOST = 2, 100
 
 
@@ -23,6 +24,16 @@ class Gears:
     rows: tuple[tuple[int, ...], ...]
     shapes: tuple[Mapping[str, tuple[int, ...]], ...]
     key: str
+
+
+def asks_for_gears(option: Callable[[str], str]) -> bool:
+    """True if one of the three gear options is set."""
+    return any(option(k) for k in (BATCH, IMAGE, DIMS))
+
+
+def is_hybrid(option: Callable[[str], str]) -> bool:
+    """True if GE compiles a second graph for sizes that match no gear (UserHybridGraphManager::IsHybridMode)."""
+    return bool(option(INPUT_SHAPE) and option(DIMS)) and option(NODE_TYPE) == "1" and option(HYBRID) == "1"
 
 
 def read_gears(option: Callable[[str], str], g: Graph) -> Gears | None:
@@ -53,16 +64,19 @@ def _rows(text: str, key: str) -> tuple[tuple[int, ...], ...]:
     for part in groups:
         numbers = [p.strip() for p in part.split(",")]
         if not all(p.isascii() and p.isdigit() and 0 < int(p) < 2**31 for p in numbers):
-            raise OptionError("gear sizes are positive whole numbers", where=key, got=part.strip())
+            raise OptionError("gear sizes are positive whole numbers (GE reports E10038)", where=key, got=part.strip())
         rows.append(tuple(int(p) for p in numbers))
     if any(len(r) != len(rows[0]) for r in rows) or (key == IMAGE and len(rows[0]) != 2):
         raise OptionError(
-            "every gear needs the same number of sizes", where=key, got=text, todo="Separate gears by ';'."
-        )
+            "every gear needs the same number of sizes (GE reports E10037)", where=key, got=text,
+            todo="Separate gears by ';'.",
+        )  # fmt: skip
     if len(set(rows)) != len(rows):
-        raise OptionError("two gears are equal", where=key, got=text)
+        twice = next(r for r in rows if rows.count(r) > 1)
+        raise OptionError("two gears are equal (GE reports E10039)", where=key, got=",".join(map(str, twice)))
     if not FEWEST <= len(rows) <= MOST:
-        raise OptionError(f"there are {FEWEST} to {MOST} gears", where=key, got=len(rows))
+        code = "GE reports E10035" if len(rows) < FEWEST else "GE's manual names this limit"
+        raise OptionError(f"there are {FEWEST} to {MOST} gears ({code})", where=key, got=len(rows))
     return tuple(rows)
 
 
@@ -96,4 +110,6 @@ def _check_holes(holes: list[tuple[str, int]], key: str, width: int, shapes: Map
     if key == IMAGE and any(sum(n == name for n, _ in holes) != 2 for name, _ in holes):
         raise OptionError("image gears need -1 for height and width", where=INPUT_SHAPE, got=dict(shapes))
     if key == DIMS and len(holes) != width:
-        raise OptionError(f"{len(holes)} dimensions are -1 but each gear has {width} sizes", where=DIMS)
+        raise OptionError(
+            f"{len(holes)} dimensions are -1 but each gear has {width} sizes (GE reports E10046)", where=DIMS
+        )

@@ -17,7 +17,7 @@ from ge_explorer.graph.edit import GraphEditor
 from ge_explorer.graph.model import DATA_LIKE, Graph, Shape
 from ge_explorer.ids import node
 from ge_explorer.issue import Issue
-from ge_explorer.passes.optimize.gears_options import KEYS, Gears, read_gears
+from ge_explorer.passes.optimize.gears_options import KEYS, Gears, is_hybrid, read_gears
 from ge_explorer.passes.optimize.gears_shapes import gear_shapes
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Pass, PassContext, Rule
@@ -37,7 +37,8 @@ class GearsSplit(Pass):
     Rule: the root becomes ``ascend_mbatch_shape_data`` (the sizes of this run) and a table of all gears, MapIndex that finds the
     gear, and a Case with one branch a gear. A branch is a copy of the graph: node names end in ``_ascend_mbatch_batch_<i>``, every
     node has ``_batch_label`` ``Batch_<i>``, shapes are those of gear i. Root inputs show the largest gear;
-    ``_batch_num`` on the Case lets the branches share events.
+    ``_batch_num`` on the Case lets the branches share events. In hybrid mode (``ge.compileHybridMode``) GE compiles another graph
+    beside this one, see gears_hybrid.py.
 
     GE source: multi_batch_copy_graph.cc. Simplified: all nodes are copied (GE keeps variables outside), and shapes follow the
     plain rules of gears_shapes.py instead of GE's inference.
@@ -60,6 +61,13 @@ class GearsSplit(Pass):
             "select": Rule(Text("Finds the gear of the sizes of this run.", "由本次运行的尺寸选出档位。"), _SOURCE),
             "largest": Rule(
                 Text("Root inputs have the shape of the largest gear.", "根图输入取最大档位的形状。"), _SOURCE
+            ),
+            "hybrid": Rule(
+                Text(
+                    "A second graph, compiled for unknown shapes, runs when no gear matches.",
+                    "没有匹配的档位时执行另一张按动态 shape 编译的图。",
+                ),
+                "api/session/session/user_hybrid_graph_manager.cc: IsHybridMode",
             ),
         }
     )
@@ -90,6 +98,9 @@ class GearsSplit(Pass):
         for d in split.datas:
             shape = graph.tensor(graph.node(d).outputs[0]).shape
             ctx.decide(node(d), "shape", s.graph.tensor(s.graph.node(d).outputs[0]).shape, shape, "largest")
+        if is_hybrid(ctx.option):
+            ctx.decide(node(split.case), "graph", None, f"{s.graph.name}_dynamic", "hybrid")
+            ctx.report(_hybrid(split.case))
         if split.unknown:
             ctx.report(_unknown(split.unknown, split.case))
         ctx.status = "SUCCESS"
@@ -150,7 +161,9 @@ class _Split:
         became: dict[int, int] = {}
         for i in g.scope(source).nodes:
             n = g.node(i)
-            attrs = {**n.attrs, BATCH_LABEL: f"Batch_{gear}"}
+            # a time given for the model says nothing about one of its gears
+            kept = {k: v for k, v in n.attrs.items() if not k.startswith("_gx_duration")}
+            attrs = {**kept, BATCH_LABEL: f"Batch_{gear}"}
             if source == 0 and n.op in DATA_LIKE:
                 attrs[PARENT_INDEX] = 1 + self.datas.index(i)
             specs = [(shapes.get(t, g.tensor(t).shape), g.tensor(t).dtype) for t in n.outputs]
@@ -179,4 +192,14 @@ def _unknown(count: int, case: int) -> Issue:
         Text("{n} tensors keep an unknown size in a gear; memory and cost count such a dimension as 1.",
              "{n} 个张量在分档后仍有未知维度；内存与代价把该维按 1 计。").format(n=count),
         (node(case),), Text("Import the model with shapes inferred.", "导入时先做形状推断。"), "ours",
+    )  # fmt: skip
+
+
+def _hybrid(case: int) -> Issue:
+    return Issue(
+        "GX346", "note",
+        Text("Sizes that match no gear run a second graph, compiled for unknown shapes.",
+             "不匹配任何档位的输入执行另一张按动态 shape 编译的图。"),
+        (node(case),), Text("See it with session.dynamic_twin.", "可用 session.dynamic_twin 查看。"),
+        "user_hybrid_graph_manager.cc",
     )  # fmt: skip

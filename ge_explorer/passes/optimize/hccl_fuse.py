@@ -8,22 +8,17 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from ge_explorer.device.cost import collective_ns
-from ge_explorer.errors import OptionError
 from ge_explorer.graph.model import Graph, Node
 from ge_explorer.passes.optimize.fusion_legality import blocked
 from ge_explorer.passes.optimize.fusion_report import BLOCKS, FusionLog
 from ge_explorer.passes.optimize.fusion_rewrite import Rewrite, apply_all
-from ge_explorer.passes.optimize.fusion_scope import asked
-from ge_explorer.passes.optimize.hccl_prepare import GROUP, HCCL, NO_COLLECTIVE, WORLD, collectives
+from ge_explorer.passes.optimize.hccl_prepare import GROUP, WORLD
+from ge_explorer.passes.optimize.hccl_scope import KEYS, collectives, skip
+from ge_explorer.passes.optimize.hccl_segments import LIMIT, SEGMENTS, SHARES, Split, within
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Pass, PassContext, Rule
 from ge_explorer.trace.state import Snapshot
 
-SEGMENTS = "gx.hcclSegments"
-"""Our option: last gradient index of each segment for nodes with fusion=1, such as ``3,7`` (default: two halves by bytes)."""
-LIMIT = "ge.fusionTensorSize"
-"""GE's limit on the bytes of one fused tensor; 500 MiB when unset."""
-DEFAULT_LIMIT = 500 * 2**20
 FUSED = "_hccl_fused_node"
 _SOURCE = "compiler/engines/hccl_engine/hcom_graph_adaptor/ge_plugin/hcom: hcom_*_fusion.cc"
 _TYPES = frozenset({"HcomAllReduce", "HcomBroadcast", "HcomReduce"})
@@ -38,8 +33,8 @@ class HcclFuse(Pass):
     tensor limit. One node has as many inputs and outputs as it has members, pays the latency once, and starts when its last
     input is ready.
 
-    GE source: hcom_allreduce_fusion.cc and its siblings. GE's default split proportions are in the closed library: here two
-    segments of equal bytes, or those of ``gx.hcclSegments``.
+    GE source: hcom_allreduce_fusion.cc and its siblings. Where a segment ends is decided in HCCL's library: its manual's default
+    (two segments, 96.54 % and 3.46 % of the bytes), or ``gx.hcclShares``, or ``gx.hcclSegments`` (see hccl_segments.py).
     Example: AllReduce a, b with fusion=2, fusion_id=7 -> one AllReduce with two inputs.
     """
 
@@ -49,34 +44,32 @@ class HcclFuse(Pass):
     chapter = "optimise"
     reads: ClassVar[frozenset[str]] = frozenset({"graph"})
     writes: ClassVar[frozenset[str]] = frozenset({"graph"})
-    option_keys: ClassVar[frozenset[str]] = frozenset({HCCL, SEGMENTS, LIMIT})
+    option_keys: ClassVar[frozenset[str]] = KEYS | {SEGMENTS, SHARES, LIMIT}
     ge_name: ClassVar[str] = "HcomAllReduceFusion"
     source: ClassVar[str] = _SOURCE
     fidelity = "simplified"
     rules = MappingProxyType(
         {
             "by-id": Rule(Text("Same fusion id: all in one.", "fusion_id 相同：合为一个。"), _SOURCE),
-            "by-segment": Rule(
-                Text("Gradients of one segment (split assumed).", "同一段的梯度（分段方式为假设）。"), _SOURCE
-            ),
+            "by-segment": Rule(Text("Gradients of one segment.", "同一段的梯度。"), _SOURCE),
             **BLOCKS,
         }
     )
 
     def skip_reason(self, s: Snapshot, ctx: PassContext) -> Text | None:
         """Only imported models unless asked."""
-        return asked(ctx.option, HCCL, s.graph) or (None if collectives(s.graph) else NO_COLLECTIVE)
+        return skip(s, ctx, "")
 
     def run(self, s: Snapshot, ctx: PassContext) -> Snapshot:
         """Graph with fused collectives; each note states the latency saved by the alpha-beta model."""
         g, log = s.graph, FusionLog(s.graph, ctx)
-        cuts = _cuts(ctx.option(SEGMENTS))
-        limit = _limit(ctx.option(LIMIT))
+        split = Split.of(ctx.option)
         rewrites: dict[int, str] = {}
         found: list[Rewrite] = []
         for key, members in _labels(g).items():
-            parts = [members] if key[2] >= 0 else _segments(g, members, cuts)
-            for part in (p for q in parts for p in _within(g, q, limit)):
+            sizes = {n.id: _bytes(g, n) for n in members}
+            parts = [members] if key[2] >= 0 else split.segments(members, sizes, unknown=_unknown(g, members))
+            for part in (p for q in parts for p in within(q, sizes, split.limit)):
                 ids = [n.id for n in part]
                 why = blocked(g, ids) if len(ids) > 1 else None
                 if why is not None:
@@ -106,31 +99,8 @@ def _labels(g: Graph) -> dict[tuple[str, str, int, str, str, int], list[Node]]:
     return out
 
 
-def _segments(g: Graph, nodes: Sequence[Node], cuts: tuple[int, ...]) -> list[list[Node]]:
-    if cuts:
-        ends = [*(c + 1 for c in cuts if c + 1 < len(nodes)), len(nodes)]
-        starts = [0, *ends[:-1]]
-        return [list(nodes[a:b]) for a, b in zip(starts, ends, strict=True)]
-    total, run = sum(_bytes(g, n) for n in nodes), 0
-    parts: list[list[Node]] = [[], []]
-    for n in nodes:
-        parts[0 if run * 2 < total else 1].append(n)
-        run += _bytes(g, n)
-    return [p for p in parts if p]
-
-
-def _within(g: Graph, nodes: Sequence[Node], limit: int) -> list[list[Node]]:
-    """Cut a segment where it would pass the tensor limit."""
-    out: list[list[Node]] = [[]]
-    run = 0
-    for n in nodes:
-        size = _bytes(g, n)
-        if out[-1] and run + size > limit:
-            out.append([])
-            run = 0
-        out[-1].append(n)
-        run += size
-    return out
+def _unknown(g: Graph, members: Sequence[Node]) -> bool:
+    return any(g.tensor(t).nbytes is None for n in members for t in n.inputs if t is not None)
 
 
 def _bytes(g: Graph, n: Node) -> int:
@@ -156,22 +126,3 @@ def _saving(g: Graph, members: Sequence[int]) -> Text | None:
         f"saves about {us:.1f} us of latency (our model, {ranks} ranks)",
         f"约省 {us:.1f} us 时延（模型估算，{ranks} 个 rank）",
     )
-
-
-def _cuts(text: str) -> tuple[int, ...]:
-    if not text:
-        return ()
-    parts = [p.strip() for p in text.split(",")]
-    if not all(p.isdigit() for p in parts) or sorted({int(p) for p in parts}) != [int(p) for p in parts]:
-        raise OptionError(
-            "segment ends are rising gradient indices", where=SEGMENTS, got=text, todo="Write for example 3,7."
-        )
-    return tuple(int(p) for p in parts)
-
-
-def _limit(text: str) -> int:
-    if not text:
-        return DEFAULT_LIMIT
-    if not text.isdigit() or int(text) <= 0:
-        raise OptionError("the tensor limit is a positive number of bytes", where=LIMIT, got=text)
-    return int(text)

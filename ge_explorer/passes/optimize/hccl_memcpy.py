@@ -1,38 +1,40 @@
-"""hccl-memcpy: a copy before a collective that would overwrite, or need continuous, memory others still use."""
+"""hccl-memcpy: a copy before a collective that would overwrite memory others still need."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from ge_explorer.graph.edit import GraphEditor
-from ge_explorer.graph.model import CONST_LIKE, DATA_LIKE, VARIABLE_LIKE, Graph, Node
-from ge_explorer.ids import node
-from ge_explorer.passes.optimize.fusion_rewrite import free_name
-from ge_explorer.passes.optimize.fusion_scope import asked
-from ge_explorer.passes.optimize.hccl_prepare import HCCL, MUTABLE, NO_COLLECTIVE, collectives
+from ge_explorer.graph.model import Node
+from ge_explorer.graph.order import sort_mode, topological_sort
+from ge_explorer.passes.optimize.base import run
+from ge_explorer.passes.optimize.hccl_copies import assign_back, copy_before
+from ge_explorer.passes.optimize.hccl_prepare import MUTABLE
+from ge_explorer.passes.optimize.hccl_scope import KEYS, skip
+from ge_explorer.passes.optimize.work import Work
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Pass, PassContext, Rule
 from ge_explorer.trace.state import Snapshot
 
-_SOURCE = "compiler/graph/passes/memory_conflict: hccl_memcpy_pass.cc"
-_CONTINUOUS_SOURCE = "compiler/graph/passes/memory_conflict: hccl_continuous_memcpy_pass.cc"
-_SHAPE_READERS = frozenset({"Shape", "Rank", "Size", "ShapeN"})
+SAFE = "_skip_rw_conflict"
+"""GE's mark: the read-write conflict of this node was looked at here, the later pass leaves it alone."""
+_SOURCE = "compiler/graph/passes/memory_conflict/hccl_memcpy_pass.cc"
+_FIXED = frozenset({"Const", "Constant", "Variable", "VariableV2"})
+_SHAPE_READERS = frozenset({"Shape", "Rank"})
+_MODE, _RUN = "ge.topoSortingMode", "ge.graphRunMode"
 
 
 @dataclass(frozen=True)
 class HcclMemcpy(Pass):
-    """Identity before inputs of collectives.
+    """Identity before inputs of operators that overwrite them (``_input_mutable``).
 
-    Rule:
-    1. A collective that may overwrite its input (``_input_mutable``) gets a copy of it when the producer is a constant or
-       variable, or when another reader (not of the shape only) comes after the collective.
-    2. A collective that needs continuous input gets a copy when the producer is data, constant or variable, or when the
-       output also feeds another continuous input.
+    Rule: the producer is a constant or variable; or another reader of the same output comes after the operator in topological
+    order and is more than a shape reader (Shape, Rank, or a Reshape that only they read). A Broadcast of a variable gets an
+    Assign back.
 
-    GE source: HcclMemcpyPass (stage 1) and HcclContinuousMemcpyPass (stage 2), run here at once. Not modelled: the Assign back of
-    a broadcast variable, P2P memory.
+    GE source: HcclMemcpyPass, which GE runs twice: while preparing and at the end of stage 1. Exact.
     Example: a gradient summed by AllReduce1 and read later by Sub -> ``AllReduce1_HcclMemcpyPass_Identity0``.
     """
 
@@ -42,63 +44,72 @@ class HcclMemcpy(Pass):
     chapter = "optimise"
     reads: ClassVar[frozenset[str]] = frozenset({"graph"})
     writes: ClassVar[frozenset[str]] = frozenset({"graph"})
-    option_keys: ClassVar[frozenset[str]] = frozenset({HCCL})
+    option_keys: ClassVar[frozenset[str]] = KEYS | {_MODE, _RUN}
     ge_name: ClassVar[str] = "HcclMemcpyPass"
-    source: ClassVar[str] = _SOURCE
-    fidelity = "simplified"
+    source: ClassVar[str] = f"{_SOURCE}: HcclMemcpyPass::Run"
     rules = MappingProxyType(
         {
             "fixed": Rule(Text("The input is a constant or variable and would be overwritten.",
-                               "输入是常量或变量，会被改写。"), _SOURCE),
+                               "输入是常量或变量，会被改写。"), f"{_SOURCE}: NotAllowedModifyMem"),
             "read-later": Rule(Text("Another node reads the input after the collective.",
-                                    "集合通信之后还有节点读取该输入。"), _SOURCE),
-            "not-continuous": Rule(Text("The input cannot be placed beside the others.", "输入无法与其他输入连续放置。"),
-                                   _CONTINUOUS_SOURCE),
+                                    "集合通信之后还有节点读取该输入。"), f"{_SOURCE}: NeedInsertIdentity"),
+            "read-before": Rule(Text("The other readers come before the collective, or read the shape only.",
+                                     "其他读者在集合通信之前，或只读取形状。"), f"{_SOURCE}: NeedInsertIdentity"),
+            "assign-back": Rule(Text("The broadcast value goes back to the variable.", "广播结果写回变量。"),
+                                f"{_SOURCE}: InsertAssignAfterBroadcastIfNeed"),
         }
     )  # fmt: skip
 
     def skip_reason(self, s: Snapshot, ctx: PassContext) -> Text | None:
         """Only imported models unless asked."""
-        return asked(ctx.option, HCCL, s.graph) or (None if collectives(s.graph) else NO_COLLECTIVE)
+        return skip(s, ctx, self.ge_name)
 
     def run(self, s: Snapshot, ctx: PassContext) -> Snapshot:
         """Graph with one Identity an input that needs it."""
-        g, editor = s.graph, GraphEditor(s.graph)
-        place = {i: k for k, i in enumerate(g.walk())}
-        taken = {n.name for n in g}
-        made = 0
-        for n in collectives(g):
-            for k, t in enumerate(n.inputs):
-                rule = None if t is None else _reason(g, n, t, place)
-                if rule is None or t is None:
-                    continue
-                word = "HcclContinuousMemcpyPass" if rule == "not-continuous" else "HcclMemcpyPass"
-                x = g.tensor(t)
-                i = editor.add_node(
-                    free_name(f"{n.name}_{word}_Identity{k}", taken), "Identity", inputs=[t], outputs=[(x.shape, x.dtype)],
-                    scope=n.scope, attrs={"_is_inserted_by_ge": True, "no_need_constant_folding": False}, origin=(n.id,),
-                )  # fmt: skip
-                editor.connect(editor.output(i), n.id, k)
-                made += 1
-                ctx.decide(node(i), "node", None, "Identity", rule, [node(n.id), node(x.producer)])
-        ctx.status = "SUCCESS" if made else "NOT_CHANGED"
-        return s.evolve(graph=editor.freeze()) if made else s
+        g = s.graph
+        writers = [n for i in g.walk() if (n := g.node(i)).attrs.get(MUTABLE)]
+        if not writers:
+            ctx.status = "NOT_CHANGED"
+            return s
+        mode = sort_mode(ctx.option(_MODE), run_mode=ctx.option(_RUN), level=ctx.option("ge.oo.level"))
+        place = {i: k for k, i in enumerate(topological_sort(g, mode=mode)[2])}
+
+        def body(w: Work) -> None:
+            for n in writers:
+                for k in range(len(n.inputs)):
+                    _protect(w, w.node(n.id), k, place)
+
+        return run(s, ctx, body)
 
 
-def _reason(g: Graph, n: Node, tensor: int, place: dict[int, int]) -> str | None:
-    t = g.tensor(tensor)
-    producer = g.node(t.producer)
-    others = [e.dst for e in g.data_out[producer.id] if e.src_out == t.index and e.dst != n.id]
-    fixed = producer.op in CONST_LIKE or producer.op in VARIABLE_LIKE
-    if producer.op == "Identity" and producer.attrs.get("_is_inserted_by_ge"):
-        return None
-    if n.attrs.get(MUTABLE):
-        if fixed:
-            return "fixed"
-        if any(g.node(o).op not in _SHAPE_READERS and place[o] > place[n.id] for o in others):
-            return "read-later"
-    if n.attrs.get("continuous_input") and len(n.inputs) > 1:
-        twice = any(g.node(o).attrs.get("continuous_input") for o in others) or n.inputs.count(tensor) > 1
-        if fixed or producer.op in DATA_LIKE or twice:
-            return "not-continuous"
-    return None
+def _protect(w: Work, n: Node, index: int, place: Mapping[int, int]) -> None:
+    tensor = n.inputs[index]
+    if tensor is None:
+        return
+    producer = w.node(w.e.tensor(tensor).producer)
+    if producer.op in _FIXED:
+        rule = "fixed"
+    elif len(w.e.readers(tensor)) == 1:
+        return
+    elif _read_later(w, n, tensor, place):
+        rule = "read-later"
+    else:
+        if not n.attrs.get(SAFE):
+            w.e.update_attrs(n.id, {SAFE: True})
+            w.changed = True
+            w.keep(n, "read-before")
+        return
+    copy_before(w, n, index, f"{n.name}_HcclMemcpyPass_Identity{index}", rule)
+    assign_back(w, w.node(n.id), index, producer, f"{n.name}_Assign_{index}", "assign-back")
+
+
+def _read_later(w: Work, n: Node, tensor: int, place: Mapping[int, int]) -> bool:
+    # a copy made in this walk stands where its producer stands, so it never counts as later
+    others = [w.node(e.dst) for e in w.e.readers(tensor) if e.dst != n.id]
+    return any(place.get(o.id, -1) > place[n.id] and not _shape_only(w, o) for o in others)
+
+
+def _shape_only(w: Work, n: Node) -> bool:
+    if n.op in _SHAPE_READERS:
+        return True
+    return n.op == "Reshape" and all(w.node(e.dst).op in _SHAPE_READERS for e in w.readers(n))

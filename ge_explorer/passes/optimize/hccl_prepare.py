@@ -7,27 +7,18 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from ge_explorer.graph.model import Graph, Node
 from ge_explorer.ids import node
-from ge_explorer.passes.optimize.fusion_scope import asked
+from ge_explorer.passes.optimize.hccl_scope import KEYS, collectives, skip
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Pass, PassContext, Rule
 from ge_explorer.trace.state import Snapshot
 
-HCCL = "gx.hccl"
-"""Our option for all passes of the collective engine: auto (imported models), on, off."""
 GROUP, PARALLEL_GROUP, MUTABLE = "group", "_parallel_group", "_input_mutable"
 CONTINUOUS = ("continuous_input", "continuous_output")
 WORLD = "hccl_world_group"
 _SOURCE = "compiler/engines/hccl_engine/hcom_graph_adaptor/ge_plugin/hcom/hcom_graph_optimizer.cc: OptimizeGraphPrepare"
 _CONTIGUOUS = frozenset({"HcomAllReduce", "HcomBroadcast", "HcomReduce"})
 _MUTABLE = frozenset({"HcomAllReduce", "HcomReduceScatter", "HcomReduce"})
-NO_COLLECTIVE = Text("the graph has no collective", "图中没有集合通信算子")
-
-
-def collectives(g: Graph) -> list[Node]:
-    """Nodes of the collective engine in walk order."""
-    return [n for n in map(g.node, g.walk()) if n.op.startswith("Hcom")]
 
 
 @dataclass(frozen=True)
@@ -48,7 +39,7 @@ class HcclPrepare(Pass):
     chapter = "optimise"
     reads: ClassVar[frozenset[str]] = frozenset({"graph"})
     writes: ClassVar[frozenset[str]] = frozenset({"graph"})
-    option_keys: ClassVar[frozenset[str]] = frozenset({HCCL})
+    option_keys: ClassVar[frozenset[str]] = KEYS
     ge_name: ClassVar[str] = "HcomGraphOptimizer::OptimizeGraphPrepare"
     source: ClassVar[str] = _SOURCE
     rules = MappingProxyType(
@@ -60,7 +51,7 @@ class HcclPrepare(Pass):
 
     def skip_reason(self, s: Snapshot, ctx: PassContext) -> Text | None:
         """Only imported models unless asked."""
-        return asked(ctx.option, HCCL, s.graph) or (None if collectives(s.graph) else NO_COLLECTIVE)
+        return skip(s, ctx, self.ge_name)
 
     def run(self, s: Snapshot, ctx: PassContext) -> Snapshot:
         """Same nodes with attributes; NOT_CHANGED when all had them."""

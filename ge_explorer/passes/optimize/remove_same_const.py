@@ -9,7 +9,7 @@ from typing import ClassVar
 from ge_explorer.graph.constant import VALUE, ConstantValue
 from ge_explorer.passes.optimize.base import GraphPass
 from ge_explorer.passes.optimize.common_subexpression import merge
-from ge_explorer.passes.optimize.facts import CONST
+from ge_explorer.passes.optimize.facts import CONST, ORIGIN_SCALAR
 from ge_explorer.passes.optimize.work import Work
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Rule
@@ -45,7 +45,7 @@ class RemoveSameConst(GraphPass):
             if n.op not in CONST or len(n.outputs) != 1 or not isinstance(value, ConstantValue):
                 continue
             t = w.e.tensor(n.outputs[0])
-            rest = tuple(sorted((k, repr(v)) for k, v in n.attrs.items() if k != VALUE))
+            rest = tuple(sorted((k, repr(v)) for k, v in n.attrs.items() if k not in (VALUE, ORIGIN_SCALAR)))
             tensor = tuple(sorted((k, repr(v)) for k, v in t.attrs.items()))
             k = first.setdefault((n.op, tuple(sorted(n.control_in)), t.shape, t.dtype, tensor, value, rest), i)
             if k != i:

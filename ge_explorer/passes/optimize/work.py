@@ -91,14 +91,19 @@ class Work:
         """GE option (declared by the pass)."""
         return self.ctx.option(key)
 
-    def unique(self, wanted: str, *, numbered: bool = False) -> str:
-        """A name nobody has; ``numbered`` counts ``<wanted>0``, ``<wanted>1``, … from the start."""
+    def taken(self, name: str) -> bool:
+        """True if a node has this name, or had it when the pass began."""
         if self._names is None:
             self._names = {n.name for n in self.before}
+        return name in self._names
+
+    def unique(self, wanted: str, *, numbered: bool = False) -> str:
+        """A name nobody has; ``numbered`` counts ``<wanted>0``, ``<wanted>1``, … from the start."""
         name, k = (f"{wanted}0", 0) if numbered else (wanted, 1)
-        while name in self._names:
+        while self.taken(name):
             k += 1
             name = f"{wanted}{k}"
+        assert self._names is not None
         self._names.add(name)
         return name
 

@@ -84,33 +84,39 @@ class Clustering:
 
     def _second_path(self, start: int, goal: int, bound: int) -> bool:
         """True if ``goal`` is reachable from ``start`` without their direct edge (user labels may have closed loops)."""
-        forward = {y for y in self.seed(start).out if y < bound and y != goal}
+        direct = self.seed(start).out
         backward = self.seed(goal).into - {start}
-        if not forward or not backward:
-            return False
-        if forward & backward:
+        if any(y in direct and y < bound and y != goal for y in backward):
             return True
-        ahead, behind = list(forward), list(backward)
-        spent_ahead = spent_behind = 0
-        while ahead and behind:
-            if spent_ahead <= spent_behind:
-                new = self.seed(ahead.pop()).out
-                spent_ahead += 1 + len(new)
-                for y in new:
-                    if y == goal or y in backward:
-                        return True
-                    if y < bound and y != start and y not in forward:
-                        forward.add(y)
-                        ahead.append(y)
-            else:
+        behind, ahead = list(backward), list[int]()
+        forward: set[int] | None = (
+            None  # a parent of thousands: its children are listed once the way back has cost as much
+        )
+        spent_ahead, spent_behind = len(direct), 0
+        while behind:
+            if spent_behind < spent_ahead:
                 new = self.seed(behind.pop()).into
                 spent_behind += 1 + len(new)
                 for y in new:
-                    if y == start or y in forward:
+                    if y == start or (y in direct and y < bound and y != goal if forward is None else y in forward):
                         return True
                     if y != goal and y not in backward:
                         backward.add(y)
                         behind.append(y)
+                continue
+            if forward is None:
+                forward = {y for y in direct if y < bound and y != goal}
+                ahead = list(forward)
+            if not ahead:
+                return False
+            new = self.seed(ahead.pop()).out
+            spent_ahead += 1 + len(new)
+            for y in new:
+                if y == goal or y in backward:
+                    return True
+                if y < bound and y != start and y not in forward:
+                    forward.add(y)
+                    ahead.append(y)
         return False
 
     def merge(self, a: int, b: int) -> int:

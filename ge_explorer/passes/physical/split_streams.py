@@ -206,4 +206,4 @@ def moved_groups(groups: tuple[TaskGroup, ...], old: int, new: int, *, several: 
 
     Source: stream_allocator.cc, RefreshTaskDefStreamId.
     """
-    return tuple(replace(g, stream=new) if not several or g.stream == old else g for g in groups)
+    return tuple(TaskGroup(new, g.count, g.sqe, g.wait) if not several or g.stream == old else g for g in groups)

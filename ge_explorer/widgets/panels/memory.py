@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import ipywidgets as w
@@ -38,6 +39,7 @@ class MemoryPanel:
 
     def __init__(self, on_select: OnSelect | None = None, view: str = "", *, alone: bool = False) -> None:
         self.on_select, self.alone = on_select, alone
+        self.on_view: Callable[[str], None] | None = None
         self.view = view if view in VIEWS else next(iter(VIEWS))
         self.choice = MemoryChoice()
         self.page: MemoryPage | None = None
@@ -105,6 +107,9 @@ class MemoryPanel:
     def update(self, ctx: PanelContext) -> None:
         """Show the state of ``ctx`` in the open view."""
         self._ctx = ctx
+        if self.on_view is not None:  # in the explorer the open view is part of the state
+            asked = ctx.state.views.get(self.name, "")
+            self.view = asked if asked in VIEWS else next(iter(VIEWS))
         page = self.page = self._open(ctx)
         picked = self._picked(ctx)
         for part in (self.bar, self.body):
@@ -147,6 +152,9 @@ class MemoryPanel:
             return
         if do == "view":
             self.view = value if value in VIEWS else self.view
+            if self.on_view is not None:
+                self.on_view(self.view)
+                return
         else:
             picked = self._picked(self._ctx) if self._ctx is not None else ()
             self.choice = apply(self.page, self.choice, do, value, picked)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from ge_explorer.text import Text
@@ -19,6 +19,7 @@ class SwitchPanel(TablePanel):
     def __init__(self, on_select: OnSelect | None = None, view: str = "") -> None:
         super().__init__(on_select)
         self.view = view if view in self.views else next(iter(self.views), "")
+        self.on_view: Callable[[str], None] | None = None
         self._ctx: PanelContext | None = None
 
     def body(self, ctx: PanelContext) -> str:
@@ -32,6 +33,9 @@ class SwitchPanel(TablePanel):
     def update(self, ctx: PanelContext) -> None:
         """Show the state of ``ctx`` in the view that is open."""
         self._ctx = ctx
+        if self.on_view is not None and self.views:  # in the explorer the open view is part of the state
+            asked = ctx.state.views.get(self.name, "")
+            self.view = asked if asked in self.views else next(iter(self.views))
         with self.widget.hold_sync():
             self.widget.lang = ctx.lang
             head = switch_html(self.views, self.view, ctx.lang, self.beside(ctx)) if self.views else ""
@@ -48,6 +52,9 @@ class SwitchPanel(TablePanel):
             return
         if do == "view" and value in self.views:
             self.view = value
+            if self.on_view is not None:
+                self.on_view(value)
+                return
         elif not self.act(do, value):
             return
         if self._ctx is not None:

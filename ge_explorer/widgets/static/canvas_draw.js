@@ -37,6 +37,7 @@ class Painter {
     if (s.layout === "lanes") this.folds();
     if (this.boxH < 3 || this.boxW < 3) this.pixels(); else this.nodes();
     this.events();
+    this.signs();
     this.marked();
     ctx.restore();
     if (s.layout === "lanes") this.laneHeads();
@@ -110,7 +111,7 @@ class Painter {
       ctx.fillStyle = row ? s.theme.ink : s.theme.ink2;
       ctx.fillText(this.fit(name, room - 26, this.font(12, 600)), 34, y + 14);
       this.heads.push({ x: 0, y: Math.max(a, 0), w: s.gutter, h: b - Math.max(a, 0), key: lane.key });
-      const ge = row ? `${s.t("geId")} ${row[1]}` : s.t("notYet");
+      const ge = row ? `${s.t("geId")} ${row[1]}` : s.t(meta.alone ? "notHere" : "notYet");
       const second = !row ? "" : id.label ? `${s.t("label")} ${id.label}` : s.count(row[2]);
       ctx.fillStyle = s.theme.ink2;
       const low = Math.min(b, s.h); // a line that would be cut at the edge of the canvas is left out
@@ -178,6 +179,13 @@ class Painter {
     }
     for (const list of byColour.values()) {
       const sw = this.swatch(list[0]), pattern = rich ? hatchOf(ctx, sw, s.dpr) : null, w = this.boxW, edge = Math.min(3, w / 4);
+      const folded = rich && s.pic.meta.boxes ? list.filter((i) => s.pic.meta.boxes[i]) : [];
+      if (folded.length) { // a second outline behind: more than one node
+        ctx.beginPath();
+        for (const i of folded) { const h = this.boxH; ctx.roundRect(this.X(this.xy[2 * i]) - w / 2 + 3, this.Y(this.xy[2 * i + 1]) - h / 2 - 3, w, h, 3); }
+        ctx.fillStyle = s.theme.bg; ctx.fill();
+        ctx.strokeStyle = sw.border; ctx.lineWidth = 1; ctx.stroke();
+      }
       ctx.beginPath();
       for (const i of list) { const h = s.pic.height(i, s.layout) * s.view.ky; ctx.roundRect(this.X(this.xy[2 * i]) - w / 2, this.Y(this.xy[2 * i + 1]) - h / 2, w, h, rich ? (this.pill(i) ? h / 2 : 3) : 0); }
       ctx.fillStyle = rich || sw.none ? sw.fill : sw.mark;
@@ -221,13 +229,22 @@ class Painter {
     }
     ctx.fillStyle = s.theme.ink;
     ctx.textAlign = "left";
-    ctx.fillText(this.shortName(meta.names[i], room - (letter && !two ? 17 : 0), bold), at, two ? y - 3 : y + 4);
+    ctx.fillText((meta.boxes && meta.boxes[i] ? this.tail : this.shortName).call(this, meta.names[i], room - (letter && !two ? 17 : 0), bold), at, two ? y - 3 : y + 4);
     if (two) { ctx.fillStyle = s.theme.ink2; ctx.fillText(this.fit(meta.ops[i], room - (letter ? 17 : 0), this.font(11)), at, y + 11); }
   }
   /** A long path is cut in front: the last part tells nodes apart. */
   shortName(name, room, font) {
     const cut = name.lastIndexOf("/");
     return cut > 0 && this.width(name, font) > room ? this.fit(name.slice(cut + 1), room, font) : this.fit(name, room, font);
+  }
+  /** Folded instances differ in the middle of their path (layers/0/block): as many of its last parts as fit. */
+  tail(name, room, font) {
+    const parts = name.split(/[/.]/);
+    for (let k = 0; k < parts.length; k++) {
+      const text = name.slice(parts.slice(0, k).join("/").length + (k ? 1 : 0));
+      if (this.width(text, font) <= room) return text;
+    }
+    return this.fit(parts[parts.length - 1], room, font);
   }
   laneOf(i) {
     const y = this.xy[2 * i + 1];
@@ -400,6 +417,24 @@ class Painter {
       pairs.set(key, row);
     }
     for (const [n, x, y] of pairs.values()) this.circle(x / n, y / n, n.toLocaleString("en"), 1.25, false);
+  }
+  /** What a comparison found: a sign at the corner of a node; nodes without one are drawn faint. */
+  signs() {
+    const { ctx, s } = this, marks = s.pic.meta.marks;
+    if (!marks || this.boxH < 3 || this.boxW < 3) return;
+    const w = this.boxW + 2;
+    for (const i of this.visible) {
+      if (this.colours[i] === s.pic.absent || this.xy[2 * i] !== this.xy[2 * i]) continue;
+      const x = this.X(this.xy[2 * i]), y = this.Y(this.xy[2 * i + 1]), h = s.pic.height(i, s.layout) * s.view.ky + 2, sign = marks[i];
+      if (!sign) { ctx.globalAlpha = 0.55; ctx.fillStyle = s.theme.bg; ctx.fillRect(x - w / 2, y - h / 2, w, h); ctx.globalAlpha = 1; continue; }
+      const r = this.boxH < 14 ? 3 : 7.5, cx = x + w / 2 - 2, cy = y - h / 2 + 2;
+      ctx.beginPath(); ctx.arc(cx, cy, r, 0, 7);
+      ctx.fillStyle = s.theme.ink; ctx.fill();
+      ctx.strokeStyle = s.theme.bg; ctx.lineWidth = 1; ctx.stroke();
+      if (r < 5) continue;
+      ctx.font = this.font(11, 600); ctx.textAlign = "center"; ctx.textBaseline = "alphabetic";
+      ctx.fillStyle = s.theme.bg; ctx.fillText(sign, cx, cy + 4); ctx.textAlign = "left";
+    }
   }
   outline(i, width, ring) {
     const { ctx, s } = this, w = Math.max(this.boxW, 4), h = Math.max(s.pic.height(i, s.layout) * s.view.ky, 4), x = this.X(this.xy[2 * i]) - w / 2, y = this.Y(this.xy[2 * i + 1]) - h / 2;

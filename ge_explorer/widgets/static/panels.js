@@ -59,6 +59,16 @@ function render({ model, el }) {
   const later = () => requestAnimationFrame(() => el.isConnected && measure());
   const watch = new MutationObserver(() => setTimeout(later, 60)); // Lab swaps the style sheet after the attribute
   watch.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name"] });
+  const save = (message) => {
+    if (!message || message.kind !== "download") return;
+    const url = URL.createObjectURL(new Blob([message.text], { type: message.mime }));
+    const link = Object.assign(document.createElement("a"), { href: url, download: message.name });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(url), 2000);
+  };
+  model.on("msg:custom", save);
   model.on("change:html", draw);
   draw();
   later();
@@ -86,6 +96,7 @@ function render({ model, el }) {
   return () => {
     watch.disconnect();
     model.off("change:html", draw);
+    model.off("msg:custom", save);
   };
 }
 export default { render };

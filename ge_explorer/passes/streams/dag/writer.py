@@ -71,7 +71,8 @@ class Writer:
         nodes = self.dag.nodes
         why = cover_text(cover)
         for place, route, text in route_texts(cover, lambda i: nodes[i].name):
-            ends = _ends([nodes[i].node_id for i in cover.routes[route]])
+            row = cover.routes[route]
+            ends = _ends([nodes[row[0]].node_id, nodes[row[-1]].node_id])
             note = join(text, why, sep=("; ", "；"))
             self.ctx.decide(node(nodes[place].node_id), "route", None, route + 1, "path-cover", ends, note)
 
