@@ -28,11 +28,13 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("inner-identity-add", _P + "optimize.inner_identity:InnerIdentityAdd"),
     ("gears-split", _P + "optimize.gears_split:GearsSplit"),
     ("hccl-prepare", _P + "optimize.hccl_prepare:HcclPrepare"),
-    # shape inference and preparation (graph_prepare.cc)
+    # formats and shape inference, then preparation (graph_prepare.cc)
+    ("infer-origin-format", _P + "optimize.infer_format:InferOriginFormat"),
     ("infer-shape", _P + "optimize.unmodelled:InferShapePass"),
     ("infer-value-range", _P + "optimize.unmodelled:InferValueRangePass"),
     ("optimise-while-inferring", _P + "optimize.stages:InferenceGroup"),
     ("inline-calls", _P + "optimize.inline_calls:InlineCalls"),
+    ("infer-origin-format", _P + "optimize.infer_format:InferOriginFormat"),
     ("shape-operate-remove", _P + "optimize.unmodelled:ShapeOperateOpRemovePass"),
     ("trans-shape-to-const", _P + "optimize.to_const:TransShapeToConst"),
     ("mark-agnostic", _P + "optimize.unmodelled:MarkAgnosticPass"),
@@ -44,6 +46,9 @@ STEPS: tuple[tuple[str, str], ...] = (
     # original graph: fusion
     ("fuse-graph", _P + "optimize.fusion_graph:FuseGraph"),
     ("hccl-fuse", _P + "optimize.hccl_fuse:HcclFuse"),
+    # types and storage formats of the engines
+    ("transop-direct", _P + "optimize.transop_direct:TransOpDirect"),
+    ("refine-running-format", _P + "optimize.format_refine:RefineRunningFormat"),
     # after formats are chosen (graph_manager.cc SubexpressionMigration, OptimizeSwitchOp)
     ("subexpression-migration", _P + "optimize.subexpression_migration:SubexpressionMigration"),
     ("unused-args", _P + "optimize.unused_args:UnusedArgs"),
@@ -56,7 +61,8 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("common-subexpression", _P + "optimize.common_subexpression:CommonSubexpression"),
     ("branch-data", _P + "optimize.branch_data:BranchData"),
     ("branch-subexpression", _P + "optimize.branch_data:BranchSubexpression"),
-    ("permute", _P + "optimize.unmodelled:PermutePass"),
+    ("permute-remove", _P + "optimize.format_permute:PermuteRemove"),
+    ("same-transdata-breadth", _P + "optimize.same_transdata:SameTransDataBreadth"),
     ("variable-format", _P + "optimize.variables:VariableFormat"),
     ("transop-direct", _P + "optimize.transop_direct:TransOpDirect"),
     ("transop-breadth", _P + "optimize.transop_breadth:TransOpBreadth"),
@@ -115,8 +121,8 @@ STEPS: tuple[tuple[str, str], ...] = (
     # partition
     ("place-engines", _P + "partition.place_engines:PlaceEngines"),
     ("attach-stream-labels", _P + "partition.attach_stream_labels:AttachStreamLabels"),
-    ("user-stream-labels", _P + "partition.user_stream_labels:UserStreamLabels"),
     ("label-bodies", _P + "partition.label_bodies:LabelBodies"),
+    ("user-stream-labels", _P + "partition.user_stream_labels:UserStreamLabels"),
     ("topological-sort", _P + "partition.topological_sort:TopologicalSort"),
     ("mark-cv-parallel", _P + "partition.mark_cv_parallel:MarkCvParallel"),
     ("second-partition", _P + "partition.second_partition:SecondPartition"),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from ge_explorer.device.op_table import place_of
-from ge_explorer.graph.model import DTYPE_BITS, SOURCE_LIKE, Graph, Node
+from ge_explorer.graph.model import DTYPE_BITS, SOURCE_LIKE, Graph, Node, Tensor
 
 TILE = 128
 """Rows and columns of one cube block."""
@@ -50,13 +50,27 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """One input or output as numbers: shape with unknown dimensions bound to 1, elements, bits, where it comes from."""
+    """One input or output as numbers: shape with unknown dimensions bound to 1, elements, bits, where it comes from.
+
+    ``shape`` and ``elements`` are what is stored; ``origin`` is the shape before a storage format padded and cut it.
+    """
 
     shape: tuple[int, ...]
     elements: int
     bits: int
     cold: bool
     assumed: bool
+    origin: tuple[int, ...] | None = None
+
+    @property
+    def meant(self) -> tuple[int, ...]:
+        """Shape the operator computes on, whatever its storage format."""
+        return self.shape if self.origin is None else self.origin
+
+    @property
+    def meant_elements(self) -> int:
+        """Elements of that shape."""
+        return self.elements if self.origin is None else math.prod(self.origin)
 
     @property
     def nbytes(self) -> float:
@@ -85,7 +99,8 @@ class Operands:
             bits = DTYPE_BITS.get(t.dtype or "")
             producer = self._graph.nodes[t.producer]
             cold = producer is not None and producer.op in SOURCE_LIKE
-            found = Operand(shape, math.prod(shape), bits or 16, cold, not known or bits is None)
+            origin = _origin(t) if t.attrs else None
+            found = Operand(shape, math.prod(shape), bits or 16, cold, not known or bits is None, origin)
             # Equal operands are one object, so that costs of equal nodes can be looked up by identity.
             found = self._made[tensor] = self._equal.setdefault(found, found)
         return found
@@ -99,6 +114,16 @@ class Operands:
         return [self.of(t) for t in node.outputs]
 
 
+def _origin(t: Tensor) -> tuple[int, ...] | None:
+    """Shape before a storage format changed it (GE's ``origin_shape``), unknown dimensions as 1; None when nothing did."""
+    given = t.attrs.get("origin_shape")
+    if t.attrs.get("format") not in STORED or not isinstance(given, tuple | list) or not given:
+        return None
+    return tuple(d if isinstance(d, int) and d >= 0 else 1 for d in given)
+
+
+STORED = frozenset({"NC1HWC0", "FRACTAL_Z", "FRACTAL_NZ"})
+"""Storage formats whose shape is not that of the tensor the operator computes on."""
 _CUBE_SPEED = MappingProxyType({32: 0.25, 64: 0.25, 16: 1.0, 8: 2.0, 4: 4.0})
 """Cube rate by bits of the operands against FP16: INT8 twice, INT4 four times, FP32 a quarter (assumed)."""
 
@@ -241,10 +266,11 @@ def _ceil(a: float, b: float) -> int:
 
 def _conv(node: Node, ins: list[Operand], outs: list[Operand], base: Work, *, transposed: bool = False) -> Work:
     x, w, y = ins[0] if ins else NONE, ins[1] if len(ins) > 1 else NONE, outs[0] if outs else NONE
-    per_filter = w.elements / max(1, w.shape[0]) if w.shape else 1.0
-    channels = w.shape[0] if w.shape else 1
-    swept = x.elements if transposed else y.elements
-    bias = y.elements if len(ins) > 2 and ins[2].elements else 0
+    kernel = w.meant
+    per_filter = w.meant_elements / max(1, kernel[0]) if kernel else 1.0
+    channels = kernel[0] if kernel else 1
+    swept, made = (x if transposed else y).meant_elements, y.meant_elements
+    bias = made if len(ins) > 2 and ins[2].elements else 0
     blocks = _ceil(swept / max(1, channels), TILE) * _ceil(channels, TILE)
     return replace(base, flops=2.0 * swept * per_filter, vops=float(bias), cube_blocks=blocks,
                    cube_speed=_CUBE_SPEED.get(w.bits if w.elements else x.bits, 1.0))  # fmt: skip
@@ -252,15 +278,17 @@ def _conv(node: Node, ins: list[Operand], outs: list[Operand], base: Work, *, tr
 
 def _matmul(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
     a, y = ins[0] if ins else NONE, outs[0] if outs else NONE
+    left, made = a.meant, y.meant
     turned = any(node.attrs.get(k) for k in ("transpose_x1", "adj_x1", "transpose_a", "transA"))
     k = 1
-    if a.shape:
-        k = a.shape[-2] if turned and len(a.shape) > 1 else a.shape[-1]
-    n = y.shape[-1] if y.shape else 1
-    m = y.shape[-2] if len(y.shape) > 1 else 1
-    batch = max(1, y.elements // max(1, m * n))
-    epilogue = y.elements if len(ins) > 2 and ins[2].elements else 0
-    return replace(base, flops=2.0 * y.elements * k, vops=float(epilogue), cube_blocks=batch * _ceil(m, TILE) * _ceil(n, TILE),
+    if left:
+        k = left[-2] if turned and len(left) > 1 else left[-1]
+    n = made[-1] if made else 1
+    m = made[-2] if len(made) > 1 else 1
+    elements = y.meant_elements
+    batch = max(1, elements // max(1, m * n))
+    epilogue = elements if len(ins) > 2 and ins[2].elements else 0
+    return replace(base, flops=2.0 * elements * k, vops=float(epilogue), cube_blocks=batch * _ceil(m, TILE) * _ceil(n, TILE),
                    cube_speed=_CUBE_SPEED.get(a.bits, 1.0))  # fmt: skip
 
 
@@ -311,7 +339,9 @@ def _norm(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Wo
 
 def _transpose(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
     y = outs[0] if outs else NONE
-    run = (y.shape[-1] if y.shape else 1) * y.bits / 8
+    # a layout conversion gathers or scatters on one of its sides, so the shorter inner run counts
+    sides = (*ins[:1], y) if node.op == "TransData" else (y,)
+    run = min((x.shape[-1] if x.shape else 1) * x.bits / 8 for x in sides)
     return replace(base, vops=float(y.elements), efficiency=max(1 / 16, min(1.0, run / 64)))
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ge_explorer.graph.constant import NUMPY_DTYPES
 from ge_explorer.graph.model import Node
+from ge_explorer.passes.optimize.format_kernels import trans_data
 
 Array = NDArray[Any]
 Kernel = Callable[[Node, list[Array]], "list[Array] | None"]
@@ -166,8 +167,8 @@ _BUILTIN: dict[str, Kernel | None] = {
     "Unsqueeze": _unsqueeze,
     "UnsqueezeV2": _unsqueeze, "UnsqueezeV3": _unsqueeze, "ExpandDims": _unsqueeze, "Identity": lambda n, a: [a[0]],
     "ConcatD": _concat, "ConcatV2": None, "Pack": None, "Slice": _slice, "StridedSliceV2": _slice, "StridedSlice": None,
-    "GatherV2": _gather, "Transpose": _transpose, "TransposeD": _transpose, "Permute": None, "TransData": None, "FlattenV2": None,
-    "ReFormat": None, "ReduceProd": _reduce_prod, "Rsqrt": _unary(lambda x: 1 / np.sqrt(x)),
+    "GatherV2": _gather, "Transpose": _transpose, "TransposeD": _transpose, "Permute": None, "TransData": trans_data,
+    "FlattenV2": None, "ReFormat": None, "ReduceProd": _reduce_prod, "Rsqrt": _unary(lambda x: 1 / np.sqrt(x)),
 }  # fmt: skip
 _HOST: dict[str, Kernel | None] = {
     "RealDiv": _divide, "Div": _divide, "Pow": _binary(np.power), "Sqrt": _unary(np.sqrt), "Exp": _unary(np.exp),

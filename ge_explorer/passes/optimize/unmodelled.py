@@ -46,7 +46,6 @@ _ROWS = {
         "shape-operate-remove", 0, ("Shape operators", "形状算子"), ("Drops shape operators.", "去掉形状操作算子。")),
     "MarkAgnosticPass": _row(
         "mark-agnostic", 1, ("Any format", "格式无关"), ("Marks operators that take any format.", "标记与格式无关的算子。")),
-    "PermutePass": _row("permute", 3, ("Permute", "Permute"), ("Only for TensorFlow models.", "仅用于 TensorFlow 模型。")),
     "DataFlowPreparePass": _row(
         "data-flow-prepare", 0, ("Stacks", "栈与数据流"), ("Prepares stacks and data flow handles.", "准备栈与数据流句柄。")),
     "SwitchLogicRemovePass": _row(
