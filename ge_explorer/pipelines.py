@@ -140,6 +140,7 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("optimize-ineffective", _P + "streams.optimize_ineffective:OptimizeIneffective"),
     ("mini-dag", _P + "streams.mini_dag:MiniDag"),
     ("max-concurrency", _P + "streams.max_concurrency:MaxConcurrency"),
+    ("list-schedule", _P + "streams.list_schedule:ListSchedule"),
     ("refresh-streams", _P + "streams.refresh_streams:RefreshStreams"),
     ("attach-streams", _P + "streams.attach_streams:AttachStreams"),
     # memory: GE plans it on logical streams, before any event exists
@@ -232,6 +233,13 @@ MODES: Mapping[str, tuple[Text, Mapping[str, str]]] = MappingProxyType(
             Text("Automatic, one main stream and up to 3 beside it", "自动多流，主流加最多 3 条"),
             {"ge.autoMultistreamParallelMode": "MainStream:4"},
         ),
+        "list-schedule:4": (
+            Text(
+                "List scheduling over 4 streams (ours, by our cost model)",
+                "表调度，至多 4 条流（我们的模式与代价模型，非 GE）",
+            ),
+            {"gx.streamMode": "list-schedule:4"},
+        ),
         "dynamic": (
             Text("Unknown shapes: one stream an engine", "动态 shape：每个引擎一条流"),
             {"ENABLE_DYNAMIC_SHAPE_MULTI_STREAM": "1"},
@@ -240,7 +248,9 @@ MODES: Mapping[str, tuple[Text, Mapping[str, str]]] = MappingProxyType(
 )
 """Named option sets offered in the explorer and by ``--mode``."""
 
-MODE_KEYS = ("ge.enableSingleStream", "ge.autoMultistreamParallelMode", "ENABLE_DYNAMIC_SHAPE_MULTI_STREAM")
+MODE_KEYS = (
+    "ge.enableSingleStream", "ge.autoMultistreamParallelMode", "ENABLE_DYNAMIC_SHAPE_MULTI_STREAM", "gx.streamMode",
+)  # fmt: skip
 """Options that choose the mode; setting a mode replaces all of them."""
 
 
@@ -285,9 +295,11 @@ def preset_for(graph: Graph, options: Mapping[str, str] | None = None) -> str:
 
 
 def mode_options(name: str) -> dict[str, str]:
-    """Options of a named mode, or of any ``LoadBalance:N`` / ``MainStream:N`` text; OptionError otherwise."""
+    """Options of a named mode, or of any ``LoadBalance:N``, ``MainStream:N`` or ``list-schedule:N``; OptionError otherwise."""
     if name in MODES:
         return dict(MODES[name][1])
     if name.split(":")[0] in ("LoadBalance", "MainStream", "WeightedLoadBalance"):
         return {"ge.autoMultistreamParallelMode": name}
+    if name.split(":")[0] == "list-schedule":
+        return {"gx.streamMode": name}
     raise OptionError(f"no mode named {name!r}", todo=f"Known: {', '.join(MODES)}.")
