@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from ge_explorer import pipelines
-from ge_explorer.exports.onnx_runnable import runnable_model
+from ge_explorer.exports.runnable import runnable_model
 from ge_explorer.graph.builder import GraphBuilder
 from ge_explorer.graph.model import Graph
 from ge_explorer.loaders import load
