@@ -209,11 +209,20 @@ def test_force_fp16_casts_on_the_plain_side() -> None:
     first = source(g, "c1")
     assert ops(g, [first, source(g, first)]) == ["TransData", "Cast"]
     assert out(g, first).dtype == "float16" and out(g, first).shape == (1, 1, 8, 8, 16)
-    last = source(g, "soft")
-    assert ops(g, [last, source(g, last)]) == ["Cast", "TransData"]
-    assert out(g, last).dtype == "float" and out(g, "x").dtype == "float"
+    end = source(g, "Node_Output")
+    assert ops(g, [end, source(g, end)]) == ["Cast", "SoftmaxV2"]
+    assert ops(g, [source(g, "soft")]) == ["TransData"]
+    assert out(g, end).dtype == "float" and out(g, "x").dtype == "float"
     numbers = sorted(int(n.name.rsplit("_", 1)[1]) for n in g if n.name.startswith("trans_"))
     assert numbers == list(range(len(numbers))), "one counter for TransData and Cast"
+
+
+def test_leaving_the_cube_unit_converts_the_format_before_the_type() -> None:
+    options = {**HEAVY, "ge.exec.precision_mode": "allow_fp32_to_fp16"}
+    g = run(network("float"), f"{INFER},{REFINE}", options).final.graph
+    first = source(g, "relu")
+    assert ops(g, [first, source(g, first)]) == ["Cast", "TransData"], "the vector unit keeps float, so C0 differs"
+    assert form(g, "relu")[0] == "NCHW" and form(g, "c1")[1] == (1, 2, 8, 8, 16)
 
 
 def test_types_alone_insert_casts_only() -> None:
