@@ -21,6 +21,7 @@ from ge_explorer.views import (
     memory_reuse_table,
     memory_steps,
     memory_steps_table,
+    svg_memory_ab,
 )
 from ge_explorer.views.memory_filter import MemoryFilter
 from ge_explorer.views.memory_life import Lives, lives
@@ -80,6 +81,7 @@ class MemoryPage:
     single_peak: int | None = None
     built: list[str] = field(default_factory=list)
     _kept: dict[str, tuple[object, object]] = field(default_factory=dict)
+    _pair: tuple[tuple[str, str], tuple[Lives, Lives], tuple[Text, Text]] | None = None
 
     @property
     def memory(self) -> MemoryState:
@@ -175,10 +177,17 @@ class MemoryPage:
         a, b = views
         assert a is not None
         assert b is not None
+        self._pair = ((c.a, c.b), (a, b), (cases[0].title, cases[1].title))
         marks = (cases[0].origin, cases[1].origin)
         made = memory_ab.table(memory_ab.compare(a, b, cases[0].title, cases[1].title), marks)
         self._kept["ab"] = ((c.a, c.b), made)
         return made
+
+    def ab_curves(self, c: MemoryChoice, lang: str, px: int) -> str:
+        """Taken bytes of both plans of the A/B view on one axis as SVG; "" where one of them does not exist. After ``table``."""
+        if self._pair is None or self._pair[0] != (c.a, c.b):
+            return ""
+        return svg_memory_ab.svg(*self._pair[1], self._pair[2], lang, px)
 
     def _steps(self, book: PlanBook, c: MemoryChoice) -> TablePicture:
         case = book.get(c.ge)
