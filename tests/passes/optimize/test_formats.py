@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import ge_explorer as gx
 from ge_explorer.device.work import Operands, work_of
+from ge_explorer.exports.ge_text import to_ge_text
 from ge_explorer.graph.builder import GraphBuilder
 from ge_explorer.graph.model import Graph, Tensor
 from ge_explorer.memory.sizes import padded_size
@@ -270,3 +272,18 @@ def test_transdata_is_a_vector_movement_of_known_bytes() -> None:
     ins = g.tensor(n.inputs[0] or 0)
     assert work.nbytes == (ins.nbytes or 0) + (g.tensor(n.outputs[0]).nbytes or 0)
     assert not work.assumed and work.flops == 0
+
+
+def test_a_written_dump_keeps_the_origin(tmp_path: Path) -> None:
+    g = gx.compile(network(), options=HEAVY).final.graph
+    file = tmp_path / "ge_proto_00000001_graph_0_Build.txt"
+    file.write_text(to_ge_text(g), encoding="utf-8")
+    read = gx.load(file).graph
+    for name in ("c1", "trans_TransData_0"):
+        found = next(n.name for n in g if n.name.startswith(name))
+        a, b = out(g, found), out(read, found)
+        assert (a.shape, a.attrs["origin_shape"], a.attrs["format"]) == (
+            b.shape,
+            b.attrs["origin_shape"],
+            b.attrs["format"],
+        )
