@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
@@ -76,14 +77,14 @@ class CommonSubexpression(GraphPass):
             merge_by_fingerprint(w, scope)
             return
         rank: dict[int, int] = {}
-        todo = [i for i in w.e.members(scope) if any(len(w.e.readers(t)) > 1 for t in w.node(i).outputs)]
+        todo = deque(i for i in w.e.members(scope) if any(w.e.reader_count(t) > 1 for t in w.node(i).outputs))
         if todo:
             rank = ranks(w, scope)
         while todo:
-            i = todo.pop(0)
+            i = todo.popleft()
             if w.e.has(i):
                 for t in w.node(i).outputs:
-                    todo += _siblings(w, t, rank)
+                    todo.extend(_siblings(w, t, rank))
 
 
 def _siblings(w: Work, t: int, rank: dict[int, int]) -> list[int]:
@@ -96,7 +97,10 @@ def _siblings(w: Work, t: int, rank: dict[int, int]) -> list[int]:
     kept: list[int] = []
     for members in groups.values():
         first: dict[object, int] = {}
-        for i in sorted(dict.fromkeys(members), key=lambda i: rank.get(i, i)):
+        distinct = dict.fromkeys(members)
+        if len(distinct) < 2:
+            continue
+        for i in sorted(distinct, key=lambda i: rank.get(i, i)):
             n = w.node(i)
             k = first.setdefault(_key(w, n), i)
             if k != i and len(w.node(k).outputs) == len(n.outputs):

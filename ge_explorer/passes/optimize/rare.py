@@ -27,7 +27,8 @@ class RarePass(GraphPass):
 
     def skip_reason(self, s: Snapshot, ctx: PassContext) -> Text | None:
         """Without such operators there is nothing to walk."""
-        if any(self.concerns(n) for n in s.graph):
+        plain = type(self).concerns is RarePass.concerns
+        if not self.rare.isdisjoint(s.graph.ops) if plain else any(self.concerns(n) for n in s.graph):
             return super().skip_reason(s, ctx)
         return self.absent()
 
