@@ -12,6 +12,8 @@ from typing import Any
 
 from ge_explorer import examples, pipelines
 from ge_explorer.checks import check_trace
+from ge_explorer.device.overrides import placement_option
+from ge_explorer.device.profile import ProfileSource
 from ge_explorer.errors import InputError, OptionError
 from ge_explorer.graph.model import Graph
 from ge_explorer.issue import Issue
@@ -43,6 +45,8 @@ def open_session(
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     dims: Mapping[str, int] | None = None,
     example_inputs: Any = None,
+    profile: ProfileSource | None = None,
+    placement: Mapping[str, Any] | str | PathLike[str] | None = None,
 ) -> Session:
     """Session on ``source``.
 
@@ -51,10 +55,16 @@ def open_session(
     that come with a plan use it by default, at C1. ``pipeline``: a preset or pipeline text (by default ``static``, or ``dynamic``
     for a root of unknown shape). ``stream_passes``: functions of yours that run after GE's stream passes. ``input_shapes`` and
     ``dims``: sizes for open dimensions of an ONNX model, see ``load``; with all of them known the static steps run.
-    ``example_inputs``: for a PyTorch module, see ``load``.
+    ``example_inputs``: for a PyTorch module, see ``load``. ``profile``: CSV file of measured durations (or its text, or rows) that
+    replace the model's; see ``Session.profile_report``. ``placement``: engine or core kind by operator type or ``node:<name>``,
+    such as ``{"MatMulV2": "AIV"}``, or a JSON file of it.
     Errors: InputError for an unusable file, OptionError for a wrong name.
     """
     if isinstance(source, Session):
+        if profile is not None:
+            source.set_profile(profile)
+        if placement is not None:
+            source.set_options(placement_option(placement))
         return source
     if isinstance(source, Trace):
         source = source.initial.graph
@@ -75,6 +85,8 @@ def open_session(
         graph = source_graph(loaded)
         if loaded.recorded is not None:
             defaults = _known_options(loaded.recorded.options)
+    if placement is not None:
+        options = {**(options or {}), **placement_option(placement)}
     plan = plan if plan is not None else plan_for(graph)
     if strength is None:
         strength = "C1" if plan is not None else ""
@@ -83,7 +95,7 @@ def open_session(
         defaults = {k: v for k, v in defaults.items() if k not in pipelines.MODE_KEYS}
     return Session(
         graph, options={**defaults, **chosen, **(options or {})}, chip=chip, plan=plan, strength=strength,
-        pipeline=pipeline, loaded=loaded, stream_passes=stream_passes,
+        pipeline=pipeline, loaded=loaded, stream_passes=stream_passes, profile=profile,
     )  # fmt: skip
 
 

@@ -40,6 +40,7 @@ def trace_report(session: Session) -> dict[str, Any]:
         "model": None,
         "memory": None,
         "timeline": None,
+        "profile": None,
         "issues": [issue_report(i, s.graph) for i in session.issues],
     }
     if s.streams is not None:
@@ -60,6 +61,8 @@ def trace_report(session: Session) -> dict[str, Any]:
         out["memory"] = memory_report(s)
     if trace.failed is None:
         out["timeline"] = timeline_report(session.timeline, names)
+    if session.profile_report is not None:
+        out["profile"] = session.profile_report.as_json()
     return out
 
 
@@ -152,8 +155,8 @@ def timeline_report(t: Timeline, names: dict[int, str]) -> dict[str, Any]:
         "origin": t.origin,
         "chip": t.chip,
         "tasks": [
-            {"node": names[int(n)], "stream": int(s), "start_ns": int(a), "end_ns": int(b)}
-            for n, s, a, b in zip(t.node, t.stream, t.start_ns, t.end_ns, strict=True)
+            {"node": names[int(n)], "stream": int(s), "start_ns": int(a), "end_ns": int(b), "duration_origin": o}
+            for n, s, a, b, o in zip(t.node, t.stream, t.start_ns, t.end_ns, t.cost_origin, strict=True)
         ],
     }
 

@@ -10,6 +10,8 @@ from weakref import WeakKeyDictionary
 from ge_explorer import pipelines
 from ge_explorer.checks import check_trace
 from ge_explorer.device.chips import chip_named
+from ge_explorer.device.profile import Profile, ProfileSource
+from ge_explorer.device.profile_report import ProfileReport
 from ge_explorer.errors import OptionError
 from ge_explorer.graph.model import Graph
 from ge_explorer.issue import Issue
@@ -20,6 +22,7 @@ from ge_explorer.plan.apply import apply, without_plan
 from ge_explorer.plan.compare import StrengthResult, strength_result
 from ge_explorer.plan.model import Plan
 from ge_explorer.simulator import simulate
+from ge_explorer.simulator.measured_times import MeasuredTimes
 from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.trace import Pipeline, Trace, TraceCache, run_trace
 from ge_explorer.trace.state import Snapshot
@@ -36,10 +39,12 @@ class Settings:
     chip: str = DEFAULT_CHIP
     disabled: frozenset[str] = frozenset()
     strength: str = ""
+    profile: str = ""
+    """Digest of the profile in use ("" none): a profile that changes on disk is another setting."""
 
     def key(self) -> tuple[object, ...]:
         """Hashable form."""
-        return (tuple(sorted(self.options.items())), self.chip, self.disabled, self.strength)
+        return (tuple(sorted(self.options.items())), self.chip, self.disabled, self.strength, self.profile)
 
 
 class Session:
@@ -65,6 +70,7 @@ class Session:
         pipeline: Pipeline | str = "",
         loaded: object = None,
         stream_passes: Sequence[StreamFunction] = (),
+        profile: ProfileSource | None = None,
     ) -> None:
         self.graph, self.plan, self.loaded = graph, plan, loaded
         if isinstance(pipeline, str):
@@ -76,13 +82,15 @@ class Session:
         self._redo: list[Settings] = []
         self._traces: dict[tuple[object, ...], Trace] = {}
         self._timelines: dict[tuple[object, ...], Timeline] = {}
-        self._graphs: dict[str, tuple[Graph, dict[str, str]]] = {}
+        self._graphs: dict[tuple[str, str], tuple[Graph, dict[str, str]]] = {}
+        self._profiles: dict[str, MeasuredTimes] = {}
+        self._reports: dict[tuple[object, ...], ProfileReport] = {}
         self._results: dict[tuple[object, ...], StrengthResult] = {}
         self._identities: dict[tuple[object, ...], Identities] = {}
         self._known: Identities | None = None
         self._minimum: WeakKeyDictionary[Snapshot, int | None] = WeakKeyDictionary()
         self._issues: dict[tuple[object, ...], tuple[Issue, ...]] = {}
-        first = Settings(MappingProxyType(dict(options or {})), chip, frozenset(), strength)
+        first = Settings(MappingProxyType(dict(options or {})), chip, frozenset(), strength, self._take(profile))
         self._check(first)
         self._defaults = self.settings = first
 
@@ -114,6 +122,32 @@ class Session:
         """Current plan strength: single, C1, C2, C3, or "" without a plan."""
         return self.settings.strength
 
+    @property
+    def profile(self) -> Profile | None:
+        """The profile whose times replace the model's, if any."""
+        return self._profiles[self.settings.profile].profile if self.settings.profile else None
+
+    def set_profile(self, source: ProfileSource | None) -> None:
+        """Use measured times of a profile (a file, CSV text, rows); None: our model again. One undo step."""
+        self._set(replace(self.settings, profile=self._take(source)))
+
+    def refresh_profile(self) -> bool:
+        """Read the profile again if its file changed since; True if it did. Everything that shows times asks this first."""
+        used = self._profiles.get(self.settings.profile)
+        if used is None or not used.refresh():
+            return False
+        self._profiles[used.key] = used
+        self.settings = replace(self.settings, profile=used.key)
+        self.version += 1
+        return True
+
+    def _take(self, source: ProfileSource | None) -> str:
+        if source is None:
+            return ""
+        found = MeasuredTimes(source)
+        self._profiles[found.key] = found
+        return found.key
+
     def _check(self, s: Settings) -> None:
         chip_named(s.chip)
         self.base_pipeline.with_disabled(s.disabled)
@@ -141,7 +175,7 @@ class Session:
         self.set_options({key: value})
 
     def set_mode(self, mode: str) -> None:
-        """Set a named mode (pipelines.MODES) or ``LoadBalance:N``: replaces the two options that choose the mode."""
+        """Set a named mode (pipelines.MODES) or ``LoadBalance:N``: replaces the options that choose the mode."""
         changes = {**dict.fromkeys(pipelines.MODE_KEYS, ""), **pipelines.mode_options(mode)}
         self.set_options(changes)
 
@@ -191,27 +225,34 @@ class Session:
     @property
     def dynamic_twin(self) -> Session | None:
         """Session on the graph GE compiles beside the gears for sizes that match none (``ge.compileHybridMode``); else None."""
-        found = dynamic_twin(self._applied(self.strength)[0], self.settings.options)
+        found = dynamic_twin(self._applied(self.settings)[0], self.settings.options)
         return None if found is None else Session(found[0], options=found[1], chip=self.chip)
 
     # ---------------------------------------------------------------- results
-    def _applied(self, strength: str) -> tuple[Graph, dict[str, str]]:
+    def _applied(self, s: Settings) -> tuple[Graph, dict[str, str]]:
         """Graph and extra options of a strength; computed once, so that the prefix cache can work by identity."""
-        if strength not in self._graphs:
-            if not strength:
-                self._graphs[strength] = (self.graph, {})
+        key = (s.strength, s.profile)
+        if key not in self._graphs:
+            if s.profile:
+                graph, extra = self._applied(replace(s, profile=""))
+                self._graphs[key] = (self._profiles[s.profile].apply(graph), extra)
+            elif not s.strength:
+                self._graphs[key] = (self.graph, {})
             elif self.plan is None:
-                self._graphs[strength] = without_plan(self.graph)
+                self._graphs[key] = without_plan(self.graph)
             else:
-                self._graphs[strength] = apply(self.graph, self.plan, strength)
-        return self._graphs[strength]
+                self._graphs[key] = apply(self.graph, self.plan, s.strength)
+        return self._graphs[key]
 
     def _trace(self, s: Settings) -> Trace:
         if s.key() not in self._traces:
-            graph, extra = self._applied(s.strength)
+            graph, extra = self._applied(s)
             options = dict(s.options)
             if s.strength == "single":
                 options.pop("ge.autoMultistreamParallelMode", None)
+                options.pop("gx.streamMode", None)
+            if options.get("gx.streamMode", "").startswith("list-schedule"):
+                options.setdefault("gx.chip", s.chip)  # it schedules for the chip that the timeline is simulated on
             self._traces[s.key()] = run_trace(
                 graph, self.base_pipeline.with_disabled(s.disabled), {**options, **extra}, cache=self.cache
             )
@@ -219,26 +260,46 @@ class Session:
 
     def _timeline(self, s: Settings) -> Timeline:
         if s.key() not in self._timelines:
-            self._timelines[s.key()] = simulate(self._trace(s).final, s.chip)
+            report = self._report(s)
+            measured = None if report is None else report.measured
+            self._timelines[s.key()] = simulate(self._trace(s).final, s.chip, measured=measured)
         return self._timelines[s.key()]
+
+    def _report(self, s: Settings) -> ProfileReport | None:
+        if not s.profile:
+            return None
+        if s.key() not in self._reports:
+            model = self._applied(replace(s, profile=""))[0]
+            self._reports[s.key()] = self._profiles[s.profile].report(model, self._trace(s), s.chip)
+        return self._reports[s.key()]
+
+    @property
+    def profile_report(self) -> ProfileReport | None:
+        """What the profile gave under the current settings; None without one."""
+        self.refresh_profile()
+        return self._report(self.settings)
 
     @property
     def trace(self) -> Trace:
         """Trace under the current settings."""
+        self.refresh_profile()
         return self._trace(self.settings)
 
     @property
     def timeline(self) -> Timeline:
         """Simulated timeline of the final snapshot."""
+        self.refresh_profile()
         return self._timeline(self.settings)
 
     @property
     def issues(self) -> tuple[Issue, ...]:
         """Findings of the passes and of the independent checkers."""
-        key = self.settings.key()
+        trace, key = self.trace, self.settings.key()
         if key not in self._issues:
-            self._issues[key] = check_trace(self.trace)
-        return self._issues[key]
+            report = self._report(self.settings)
+            self._issues[key] = check_trace(trace) + ((report.issue(),) if report is not None else ())
+        used = self._profiles.get(self.settings.profile)
+        return self._issues[key] if used is None or used.problem is None else (*self._issues[key], used.problem)
 
     def minimum_events(self, s: Snapshot) -> int | None:
         """Fewest events that give the order of ``s``, computed once per state; None while there are no events to count."""

@@ -67,6 +67,11 @@ def _print_steps(session: Session, lang: str) -> None:
         print(
             f"makespan {session.timeline.makespan_ns / 1000:.1f} us on {session.timeline.chip}  [simulated, not measured]"
         )
+    report = session.profile_report
+    if report is not None:
+        print(f"profile  {printable(report.source)}  [measured]")
+        for line in report.lines(lang)[1:]:  # the first line is finding GX520 below
+            print(f"         {printable(line)}")
     for i in session.issues:
         print(f"{i.code} {i.severity}: {printable(i.message.get(lang))}")
 

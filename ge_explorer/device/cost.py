@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from ge_explorer.device.chips import CHIPS, DEFAULT_CHIP, Chip
@@ -22,6 +22,8 @@ Bound = Literal["compute", "vector", "memory", "launch", "link", "given", "fixed
 
 GIVEN_NS = "_gx_duration_ns"
 """Our attribute: duration of a node in ns that replaces the model (a profile, or a figure of an example)."""
+LONGEST_NS = 10**13
+"""Longest duration of a node in ns (2.7 hours): timelines count in 64 bits, and no graph we read adds up past them."""
 GIVEN_ORIGIN = "_gx_duration_origin"
 """Where the given duration comes from: measured (default), model or assumed."""
 MANUAL_SYNC = "_gx_manual_sync"
@@ -76,6 +78,8 @@ class PlacementLike(Protocol):
 class CostModel:
     """Parameters of the model; all editable. Times in ns, bandwidths in bytes/s.
 
+    A group of more than ``ranks_per_node`` ranks crosses nodes: its links run at ``node_link_bandwidth``.
+
     ``scale`` is the sensitivity slider (0.5 to 2) applied to every modelled duration, not to given ones.
     """
 
@@ -90,6 +94,8 @@ class CostModel:
     aicpu_elements_per_s: float = 0.5e9
     link_latency_ns: float = 10_000.0
     link_bandwidth: float = 56e9
+    node_link_bandwidth: float = 25e9
+    ranks_per_node: int = 8
     ranks: int = 8
     serial_share: float = 0.5
     scale: float = 1.0
@@ -164,6 +170,8 @@ def cost_table(
         cost = alike.get(key) if key is not None else None
         if cost is None:
             cost = _node_cost(n, operands, placement, chip, model)
+            if cost.ns > LONGEST_NS:
+                cost = replace(cost, ns=LONGEST_NS)
             if key is not None:
                 alike[key] = cost
         rows.append(cost)
@@ -285,9 +293,9 @@ def kernel_ns(work: Work, core: str, chip: Chip | None = None, model: CostModel 
 def _given_cost(
     node: Node, given: Any, core: str, operands: Operands, chip: Chip, model: CostModel, limits: CoreLimits
 ) -> NodeCost:
-    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= LONGEST_NS:
         raise OptionError(
-            f"{GIVEN_NS} is a whole number of nanoseconds, 0 or more", where=f"node {node.name}", got=given
+            f"{GIVEN_NS} is a whole number of nanoseconds, 0 to {LONGEST_NS}", where=f"node {node.name}", got=given
         )
     word = str(node.attrs.get(GIVEN_ORIGIN, Origin.MEASURED.value))
     if word not in set(Origin):
@@ -322,7 +330,9 @@ def collective_ns(kind: str, nbytes: float, ranks: int, model: CostModel | None 
     1020
     """
     model = model or CostModel()
-    alpha, per_byte, p = model.link_latency_ns, 1e9 / model.link_bandwidth, max(1, ranks)
+    p = max(1, ranks)
+    bandwidth = model.link_bandwidth if p <= model.ranks_per_node else model.node_link_bandwidth
+    alpha, per_byte = model.link_latency_ns, 1e9 / bandwidth
     if p == 1:
         return 0.0
     steps = math.ceil(math.log2(p))

@@ -6,16 +6,18 @@ One file per format with ``sniff(source) -> bool`` and ``read(source, settings) 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from ge_explorer import examples
+from ge_explorer.device.profile import Profile, ProfileSource, load_profile, match_profile, with_profile
 from ge_explorer.errors import GraphError, InputError, OptionError
 from ge_explorer.graph.collector import collector_paused
 from ge_explorer.graph.model import Graph
+from ge_explorer.loaders.limits import without_impossible_sizes
 from ge_explorer.loaders.onnx_inputs import check_input_shapes
 from ge_explorer.loaders.report import LoadReport, LoadResult
 from ge_explorer.loaders.source import SIZE_LIMIT, Source, read_source, refuse_known_strangers
@@ -79,6 +81,7 @@ def load(
     check: bool = True,
     limit: int = SIZE_LIMIT,
     node_limit: int = 500_000,
+    profile: ProfileSource | None = None,
 ) -> LoadResult:
     """Graph and report of ``source``.
 
@@ -87,7 +90,8 @@ def load(
     ``stages``. A PyTorch module is traced by torch.export with ``example_inputs``, a tuple of arguments or a mapping of
     keyword arguments (extra ``torch``). ``dims`` binds symbolic dimensions, such as ``{"batch": 8}``; ``input_shapes`` gives
     whole shapes to inputs of an ONNX model, such as ``{"x": (1, 3, 224, 224)}`` (-1: open). A model with an open dimension left
-    has a root of unknown shape (``graph.root.dynamic``), which GE compiles another way.
+    has a root of unknown shape (``graph.root.dynamic``), which GE compiles another way. ``profile``: measured durations (CSV file,
+    its text, or rows) for the nodes; the report says what was matched (GX520).
 
     Errors: InputError, with what is wrong, where, and what to do, for anything that cannot become a graph.
 
@@ -104,10 +108,19 @@ def load(
         raise OptionError("example inputs are for PyTorch modules", got=type(source).__name__, todo="Leave them out.")
     else:
         result = _load(source, settings)
+    result = without_impossible_sizes(result)
     if shapes and not result.report.format.startswith("ONNX"):
         raise OptionError("input shapes can be given for ONNX models only", where=result.report.source,
                           got=result.report.format, todo="Leave them out.")  # fmt: skip
-    return result
+    return result if profile is None else _measured(result, load_profile(profile))
+
+
+def _measured(result: LoadResult, profile: Profile) -> LoadResult:
+    match = match_profile(result.graph, profile.rows)
+    graph = with_profile(result.graph, match, profile.source)
+    found = Text("{n} measured durations (profile)", "{n} 个实测时间（profile）").format(n=len(match.ns))
+    report = replace(result.report, found=(*result.report.found, found), issues=(*result.report.issues, match.issue()))
+    return replace(result, graph=graph, report=report)
 
 
 def _load(source: Any, settings: LoadSettings) -> LoadResult:
@@ -132,7 +145,7 @@ def _load(source: Any, settings: LoadSettings) -> LoadResult:
         if "\0" not in str(path) and path.is_dir():
             from ge_explorer.loaders.staged import read_folder
 
-            return read_folder(path, lambda s: _read(s, settings), settings)
+            return read_folder(path, lambda s: without_impossible_sizes(_read(s, settings)), settings)
         return _read(read_source(path, settings.limit), settings)
     raise InputError(
         "this object is not a model",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ge_explorer.errors import InputError, shorten
 from ge_explorer.loaders.ge_attributes import attributes, desc, fold_entry
 from ge_explorer.loaders.ge_build import build
-from ge_explorer.loaders.ge_records import GraphRecord, ModelRecord, OpRecord, split_input
+from ge_explorer.loaders.ge_records import CONTROL, GraphRecord, ModelRecord, OpRecord, split_input
 from ge_explorer.loaders.pbtxt import Fold, Message, parse, text_head
 from ge_explorer.loaders.report import LoadResult
 from ge_explorer.loaders.source import Source
@@ -98,11 +98,15 @@ def op_record(m: Message) -> OpRecord:
 
 
 def _input_from_names(m: Message, op: OpRecord) -> None:
-    """Old dumps give edges in ``src_name``/``src_index`` only; where ``input`` is there, it wins (the others go stale)."""
+    """Old dumps give edges in ``src_name``/``src_index`` only; where ``input`` is there, it wins (the others go stale).
+
+    Only data inputs have an index: the names behind the last index are control predecessors.
+    """
     if op.inputs:
         return
     names, indices = m.texts("src_name"), m.integers("src_index")
-    op.inputs = [(n, indices[k] if k < len(indices) else 0) if n else None for k, n in enumerate(names)]
+    rest = CONTROL if indices else 0
+    op.inputs = [(n, indices[k] if k < len(indices) else rest) if n else None for k, n in enumerate(names)]
 
 
 OP_FOLDS: dict[str, Fold] = {"attr": fold_entry, "op": op_record}

@@ -24,7 +24,8 @@ def counts(model: ModelRecord, recorded: Recorded) -> dict[str, Any]:
     """Figures of the file as written (types with their prefix, carriers apart)."""
     ops = [op for g in model.graphs for op in g.ops]
     links = [link for op in ops for link in op.inputs if link is not None]
-    streams = Counter(op.stream for op in ops if op.stream is not None)
+    # GE leaves out a zero, so an operator without a stream id counts as 0 (forms without streams say so themselves)
+    streams = Counter(op.stream or 0 for op in ops)
     offsets = [o for op in ops for o in op.output_offsets]
     out: dict[str, Any] = {
         "format": model.format,

@@ -19,12 +19,14 @@ def census(model: Proto) -> dict[str, Any]:
     ``nodes_all``; ``inputs``, ``outputs``, ``init``: of the main graph as written (an initialiser that is also an input
     counts in both); ``init_all``: with bodies; ``dynamic_inputs``: inputs with a dimension that is no number;
     ``outer_refs``: node inputs in bodies that name an outer tensor; ``functions_count``, ``functions_nodes``;
-    ``opsets``: domain -> version; ``external``: tensors in side files; ``topo_sorted``: of the main graph.
+    ``opsets``: domain -> version; ``external``: tensors in side files; ``topo_sorted``: of the main graph;
+    ``data_edges_top``: node inputs of the main graph that another of its nodes makes.
     """
     g = model.graph
     c = _Count()
     c.graph(g, 0)
     weights = {t.name for t in g.initializer}
+    made = {o for n in g.node for o in n.output if o}
     return {
         "ir": model.ir_version,
         "producer": model.producer_name,
@@ -42,6 +44,8 @@ def census(model: Proto) -> dict[str, Any]:
         "empty_outputs": c.empty_outputs,
         "inputs": len(g.input),
         "outputs": len(g.output),
+        "value_info": len(g.value_info),
+        "data_edges_top": sum(i in made for n in g.node for i in n.input),
         "init": len(g.initializer),
         "init_all": c.init,
         "sparse_init": len(g.sparse_initializer),
@@ -49,6 +53,7 @@ def census(model: Proto) -> dict[str, Any]:
         "dynamic_inputs": sum(_is_dynamic(v) for v in g.input if v.name not in weights),
         "nontensor_io": sum(v.type.WhichOneof("value") not in ("tensor_type", None) for v in (*g.input, *g.output)),
         "outer_refs": c.outer,
+        "functions": [f"{f.domain}::{f.name}({len(f.node)} nodes)" for f in model.functions],
         "functions_count": len(model.functions),
         "functions_nodes": sum(len(f.node) for f in model.functions),
         "external": c.external,

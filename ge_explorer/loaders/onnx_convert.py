@@ -24,6 +24,8 @@ from ge_explorer.loaders.own_json_values import unpack
 PARALLEL_GROUP = "_parallel_group"
 FUNCTION = "_gx_function"
 """Our attribute: chain of local functions a node was expanded from, outermost first."""
+CALL = "_gx_call"
+"""Our attribute: names of the calling nodes of those functions, outermost first: which instance it is."""
 KIND = "_gx_onnx_type"
 """Our tensor attribute: ONNX's spelling of a value that is no plain tensor, such as ``seq(tensor(float))``."""
 DOMAIN = "_gx_domain"
@@ -151,7 +153,7 @@ class Converter:
         if n.domain != "ai.onnx":
             attrs[DOMAIN] = n.domain
         if n.function:
-            attrs[FUNCTION] = n.function
+            attrs[FUNCTION], attrs[CALL] = n.function, n.calls
         i = self._editor.add_node(
             self._unique(f"{prefix}{n.name}"), op, inputs=[None] * len(n.inputs), outputs=specs, attrs=attrs, scope=scope,
             source_op=n.op, tensor_names=[s or "" for s in n.outputs],

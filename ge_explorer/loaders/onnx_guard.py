@@ -3,6 +3,9 @@
 Inference is native code and crashes on some models that ONNX's checker rejects, and on a few operators of the ``ai.onnx.ml``
 domain whose input type is unknown. Such models go to a second Python process with a time limit; all others are inferred
 here, which is faster.
+
+ONNX's data propagation (``data_prop``) stays off: it writes every vector out element by element, a gigabyte for ten million
+elements. ``onnx_values.py`` follows the short vectors that decide shapes, and finds at least as much.
 """
 
 from __future__ import annotations
@@ -13,14 +16,14 @@ import sys
 from ge_explorer.loaders.onnx_records import Proto
 
 TIME_LIMIT = 30.0
-"""Seconds the second process may take."""
+"""Seconds the second process may take for the largest models; ``_time_limit`` gives a small one less."""
 SAFE_DOMAINS = frozenset({"", "ai.onnx"})
 
 _CHILD = """
 import sys, onnx
 from onnx import shape_inference
 try:
-    out = shape_inference.infer_shapes(sys.stdin.buffer.read(), data_prop=True)
+    out = shape_inference.infer_shapes(sys.stdin.buffer.read())
 except (shape_inference.InferenceError, RuntimeError, ValueError, TypeError) as e:
     sys.stderr.write(str(e)[:2000]); sys.exit(3)
 sys.stdout.buffer.write(out.SerializeToString())
@@ -38,7 +41,7 @@ def infer_safely(skeleton: Proto) -> Proto:
     if not is_trusted(skeleton):
         return _elsewhere(skeleton)
     try:
-        return shape_inference.infer_shapes(skeleton, data_prop=True)
+        return shape_inference.infer_shapes(skeleton)
     except (shape_inference.InferenceError, RuntimeError, ValueError, TypeError) as e:
         raise InferenceFailed(_line(str(e)) or type(e).__name__) from e
 
@@ -60,16 +63,18 @@ def _elsewhere(model: Proto) -> Proto:
     import onnx
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
+    content = model.SerializeToString()
+    limit = _time_limit(len(content))
     try:
         done = subprocess.run(
             [sys.executable, "-c", _CHILD],
-            input=model.SerializeToString(),
+            input=content,
             capture_output=True,
-            timeout=TIME_LIMIT,
+            timeout=limit,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise InferenceFailed(f"it took more than {TIME_LIMIT:.0f} s") from None
+        raise InferenceFailed(f"it took more than {limit:.0f} s") from None
     except (OSError, ValueError) as e:
         raise InferenceFailed(f"no second process for a model the checker rejects ({_line(str(e))})") from e
     if done.returncode == 3:
@@ -82,6 +87,11 @@ def _elsewhere(model: Proto) -> Proto:
     except DecodeError as e:
         raise InferenceFailed("its result could not be read") from e
     return out
+
+
+def _time_limit(size: int) -> float:
+    """Seconds for a model of ``size`` bytes: 10 (a busy machine starts Python slowly), and one more per 256 KiB."""
+    return min(TIME_LIMIT, 10.0 + size / 2**18)
 
 
 def _line(text: str) -> str:

@@ -114,9 +114,15 @@ def _absent_files(converter: Converter, source: Source | None) -> list[str]:
     folder = source.path.parent if source is not None and source.path is not None else None
     absent = []
     for location in names:
-        safe = (
-            bool(location) and not os.path.isabs(location) and ".." not in Path(location).parts and "\0" not in location
-        )
-        if folder is None or not safe or not (folder / location).is_file():
+        if folder is None or not _is_beside(folder, location):
             absent.append(location)
     return absent
+
+
+def _is_beside(folder: Path, location: str) -> bool:
+    if not location or os.path.isabs(location) or ".." in Path(location).parts or "\0" in location:
+        return False
+    try:
+        return (folder / location).is_file()
+    except OSError:  # a name the file system does not take, such as one of 5,000 letters
+        return False

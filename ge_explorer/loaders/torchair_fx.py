@@ -32,7 +32,8 @@ KEPT_ARGS = 2000
 CALLS = ("call_function", "call_method", "call_module")
 _START = re.compile(r"(?:^|[\s:])graph\((?P<args>[^()]*)\):\Z")
 _NODE = re.compile(
-    r"%(?P<name>[A-Za-z_]\w*)(?: : (?:[\w.\[\], ]{1,200}?)?)?\s*(?:\[#?(?:num_)?users=(?P<users>\d{1,9})\])?"
+    r"%(?P<name>[A-Za-z_]\w*)(?: : (?:[\w.\[\](), \x22\x27:*=/+-]{1,200}?)?)?\s*"
+    r"(?:\[#?(?:num_)?users=(?P<users>\d{1,9})\])?"
     r" = (?P<kind>placeholder|get_attr|call_function|call_method|call_module|output)\[target=(?P<target>[^\]]*+)\]"
     r"(?P<rest>.*)\Z"
 )

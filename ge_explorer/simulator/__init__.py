@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ge_explorer.device.chips import Chip, resolve_chip
 from ge_explorer.device.cost import CostModel, cost_table
 from ge_explorer.graph.collector import collector_paused
@@ -23,12 +25,14 @@ def simulate(
     *,
     model: CostModel | None = None,
     launch: LaunchModel | None = None,
+    measured: Mapping[int, int] | None = None,
 ) -> Timeline:
     """Timeline of a snapshot on a chip, in integer nanoseconds: our device model, exact for the model, not calibrated.
 
-    ``model`` and ``launch`` replace the parameters of the cost model and of dispatch and events. Errors: OptionError for an
+    ``model`` and ``launch`` replace the parameters of the cost model and of dispatch and events; ``measured`` are
+    durations in ns of node ids from a profile. Errors: OptionError for an
     unknown chip or a bad core limit, SimulationDeadlock when the streams block each other.
     """
     found = resolve_chip(chip).chip if isinstance(chip, str) else chip
-    costs = cost_table(snapshot.graph, snapshot.placement, found, model)
+    costs = cost_table(snapshot.graph, snapshot.placement, found, model, measured=measured)
     return simulate_program(build_program(snapshot, found, costs, launch), found)

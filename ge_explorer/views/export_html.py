@@ -24,6 +24,7 @@ from ge_explorer.views import (
     issues_view,
     memory_map,
     mermaid,
+    profile_view,
     runtime_page,
     svg_memory,
     svg_timeline,
@@ -205,6 +206,7 @@ def _tables(session: SessionLike, clock: Timeline | None, lang: str) -> dict[str
         before = max(-1, k - 1)
         out["diff"].append(picture_html(diff_view.build(trace, before, k, _at(ids, before), now, limit=60), lang))
     found = issues_view.build(trace.final, session.issues, _at(ids, len(trace) - 1))
+    found = profile_view.with_profile(found, session.profile_report, trace.final)
     out["issues"] = [picture_html(found, lang)]
     out["runtime"] = [runtime_page.still(trace, _at(ids, len(trace) - 1), session.chip, lang)]
     return out

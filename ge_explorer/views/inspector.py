@@ -41,7 +41,9 @@ FACET_LABELS = {
     "body end": Text("end of a body", "子图结尾"),
     "fusion": Text("fusion", "融合"), "core limit": Text("core limit", "核数限制"), "attributes": Text("attributes", "属性"),
     "parallel group": Text("parallel group", "并行组"), "control": Text("control edge", "控制边"),
-    "branch": Text("branch", "分支"), "shape": Text("shape", "形状"), "input": Text("input", "输入"),
+    "scope": Text("subgraph", "子图"), "branch": Text("branch", "分支"), "shape": Text("shape", "形状"),
+    "input": Text("input", "输入"), "format": Text("format", "格式"),
+    "dtype": Text("element type", "元素类型"), "readers": Text("readers", "读者"),
 }  # fmt: skip
 """What a decision is about, in words, by its ``facet``: first those the passes use, then the facets of the snapshot."""
 _ATTRS = {
@@ -355,6 +357,7 @@ class Inspector:
             start, end = int(t.start_ns[k]), int(t.end_ns[k])
             origin = Origin.MEASURED if t.origin == "measured" else Origin.MODEL
             out.append(_fact(Text("Time", "时间"), f"{us(start)} – {us(end)} us", origin, us(end - start)))
+            out.extend(self._given(i, end - start, t.cost_origin[k]))
             if t.aic[k] or t.aiv[k]:
                 cores = Text(
                     f"{int(t.aic[k])} cube, {int(t.aiv[k])} vector", f"{int(t.aic[k])} Cube，{int(t.aiv[k])} Vector"
@@ -365,6 +368,19 @@ class Inspector:
                     _fact(Text("Slack", "余量"), Text("0, on the critical path", "0，在关键路径上"), Origin.MODEL)
                 )
         return out
+
+    def _given(self, i: int, ns: int, origin: str) -> list[dict[str, Any]]:
+        """Where a measured duration comes from."""
+        if origin != Origin.MEASURED.value:
+            return []
+        node = self.trace.final.graph.nodes[i] if i < self.trace.final.graph.id_bound else None
+        members = node.attrs.get("_gx_duration_members") if node is not None else None
+        word = Text("measured (profile)", "实测（profile）")
+        if members:
+            word = Text(f"measured (profile), sum of {members} members", f"实测（profile），{members} 个成员之和")
+        return [
+            _fact(Text("Duration", "时长"), Text(f"{us(ns)} us, {word.en}", f"{us(ns)} us，{word.zh}"), Origin.MEASURED)
+        ]
 
     def _step(self, step: int) -> dict[str, Any]:
         if step < 0 or step >= len(self.trace.steps):

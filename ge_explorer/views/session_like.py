@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from ge_explorer.device.profile_report import ProfileReport
 from ge_explorer.issue import Issue
 from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.trace.state import Snapshot
@@ -23,6 +24,8 @@ class SessionLike(Protocol):
     def identities(self) -> Identities: ...  # noqa: D102
     @property
     def issues(self) -> tuple[Issue, ...]: ...  # noqa: D102
+    @property
+    def profile_report(self) -> ProfileReport | None: ...  # noqa: D102
     @property
     def strengths(self) -> Mapping[str, Any]: ...  # noqa: D102
     @property

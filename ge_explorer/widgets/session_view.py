@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ge_explorer.device.profile_report import ProfileReport
 from ge_explorer.issue import Issue
 from ge_explorer.plan.compare import StrengthResult
 from ge_explorer.session import Session
@@ -24,6 +25,7 @@ class SessionView:
 
     def refresh(self) -> bool:
         """Follow the session's settings; True when they changed since the last call."""
+        self.session.refresh_profile()
         now = (self.session.version, self.session.settings)
         if now == self._seen:
             return False
@@ -54,7 +56,15 @@ class SessionView:
     def _probe(self, options: dict[str, str]) -> Session:
         s = self.session
         pipeline = s.base_pipeline.with_disabled(s.disabled)
-        probe = Session(s.graph, options=options, chip=s.chip, plan=s.plan, strength=s.strength, pipeline=pipeline)
+        probe = Session(
+            s.graph,
+            options=options,
+            chip=s.chip,
+            plan=s.plan,
+            strength=s.strength,
+            pipeline=pipeline,
+            profile=s.profile,
+        )
         probe.cache = s.cache
         return probe
 
@@ -98,6 +108,11 @@ class SessionView:
         return self.session.issues
 
     @property
+    def profile_report(self) -> ProfileReport | None:
+        """What the profile gave, if there is one."""
+        return self.session.profile_report
+
+    @property
     def strengths(self) -> Mapping[str, StrengthResult]:
         """Results computed so far."""
         return {n: r for n, r in self.results.items() if r is not None}
@@ -114,5 +129,5 @@ class SessionView:
 
 
 def _same_but_strength(a: object, b: object) -> bool:
-    fields = ("options", "chip", "disabled")
+    fields = ("options", "chip", "disabled", "profile")
     return all(getattr(a, f) == getattr(b, f) for f in fields)

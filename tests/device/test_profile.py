@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -10,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ge_explorer.device.cost import cost_table
-from ge_explorer.device.profile import ProfileRow, match_profile, read_profile, with_profile
+from ge_explorer.device.profile import ProfileRow, load_profile, match_profile, read_profile, with_profile
 from ge_explorer.errors import GxError, InputError
 from ge_explorer.graph.builder import GraphBuilder
 from ge_explorer.graph.model import Graph
 from ge_explorer.provenance import Origin
+
+REAL = Path(__file__).parents[2].parent / "shared" / "data" / "real" / "profiler"
 
 
 def net() -> Graph:
@@ -92,6 +96,67 @@ def test_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "kernel_details.csv"
     file.write_text("Name,Duration(us)\nmm,1\n", encoding="utf-8-sig")
     assert read_profile(file) == [ProfileRow("mm", 1000.0, "", 2)]
+
+
+def test_wrong_encodings_pipes_and_sizes_are_one_clear_error(tmp_path: Path) -> None:
+    file = tmp_path / "p.csv"
+    file.write_bytes("Name,Duration(us)\nmm,1\n乘,2\n".encode("gbk"))
+    with pytest.raises(InputError, match=r"not UTF-8.*line 3"):
+        read_profile(file)
+    file.write_bytes("Name,Duration(us)\nmm,1\n".encode("utf-16"))
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_profile(file)
+    with pytest.raises(InputError, match="not a regular file"):
+        read_profile(tmp_path)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match="not a regular file"):
+        read_profile(pipe)
+    with file.open("wb") as f:
+        f.truncate((256 << 20) + 1)
+    with pytest.raises(InputError, match="256 MiB"):
+        read_profile(file)
+
+
+def test_rows_without_a_duration_are_counted_and_formulas_refused() -> None:
+    p = load_profile("Name,Duration(us)\nmm,N/A\nadd1,\nadd2,3\n")
+    assert ([r.name for r in p.rows], p.skipped) == (["add2"], 2)
+    for cell in ("=HYPERLINK(1)", "@SUM(1)"):
+        with pytest.raises(InputError, match=r"formula.*|line 2"):
+            load_profile(f'Name,Duration(us)\n"{cell}",1\n')
+    with pytest.raises(InputError, match="line 2"):
+        load_profile("Name,Duration(us)\nmm,=1+1\n")
+    assert load_profile("Name,Duration(us)\n-neg/x,1\n+p,2\n").rows[0].name == "-neg/x"
+
+
+@pytest.mark.parametrize(
+    ("header", "lost"),
+    [("Name,Time", "no duration"), ("Kernel,Duration(us)", "no name"), ("a,b", "no name and duration")],
+)
+def test_missing_columns_are_named(header: str, lost: str) -> None:
+    with pytest.raises(InputError, match=lost):
+        load_profile(f"{header}\nx,1\n")
+
+
+def test_a_large_profile_is_read_in_seconds() -> None:
+    text = "Name,Type,Duration(us)\n" + "".join(f"op{i % 5000},Add,{i % 7}.5\n" for i in range(200_000))
+    start = time.perf_counter()
+    p = load_profile(text)
+    assert len(p.rows) == 200_000
+    assert time.perf_counter() - start < 10
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="no real files here")
+def test_real_profiles_load() -> None:
+    read = {f.name: load_profile(f) for f in sorted(REAL.glob("*.csv")) if "details" in f.name or "summary" in f.name}
+    assert {k: len(p.rows) + p.skipped for k, p in read.items()} == {
+        "as_strided_op_summary.csv": 20, "level0_rank0_kernel_details.csv": 191, "level1_rank0_kernel_details.csv": 191,
+        "mstt_old_kernel_details.csv": 591, "small_rank1_kernel_details.csv": 22, "st_rank0_kernel_details.csv": 2463,
+    }  # fmt: skip
+    with pytest.raises(InputError, match="table of memory"):
+        load_profile(REAL / "level1_rank0_operator_memory.csv")
+    with pytest.raises(InputError, match="no name and duration"):
+        load_profile(REAL / "level1_rank0_step_trace_time.csv")
 
 
 @given(st.text(max_size=200))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.real.adapters import cases
+from tests.real.adapters import NOT_COMPARED, cases
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,3 +35,11 @@ def pytest_generate_tests(metafunc: Any) -> None:
             "case", found or [pytest.param(None, marks=pytest.mark.skip("no corpus on this machine"))],
             ids=[c.path for c in found] or ["none"],
         )  # fmt: skip
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What a corpus gives and no adapter looked at: said, never passed over."""
+    if NOT_COMPARED:
+        terminalreporter.section("corpus: not compared")
+        for name, n in sorted(NOT_COMPARED.items()):
+            terminalreporter.line(f"{name}: {n} files" if not name.startswith("files") else f"{name}: {n}")

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ge_explorer.device.profile_report import ProfileReport
 from ge_explorer.graph.builder import GraphBuilder
 from ge_explorer.graph.model import Graph
 from ge_explorer.ids import event, node, stream
@@ -209,6 +210,7 @@ class FakeSession:
     disabled: frozenset[str] = frozenset()
     version: int = 0
     minimum: int | None = 2
+    profile_report: ProfileReport | None = None
 
     @property
     def identities(self) -> Identities:

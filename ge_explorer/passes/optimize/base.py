@@ -29,6 +29,8 @@ LATER = frozenset({
     "LabelSwitchByIndex", "Send", "Recv", "SendNotify", "RecvNotify",
 })  # fmt: skip
 """Types GE makes after these passes ran; a graph that has one was optimised before (NextIterationPass and later)."""
+MADE_HERE = "_gx_stream_control"
+"""Our graph attribute: the stream control in the graph was made by our own passes, so the optimisation goes on."""
 
 SHARED_RULES: Mapping[str, Rule] = MappingProxyType(
     {
@@ -76,7 +78,7 @@ class OptimizePass(Pass):
 
 def already_done(s: Snapshot, ctx: PassContext) -> Text | None:
     """GE optimised a graph before it dumped it, and before it inserted stream control."""
-    if not LATER.isdisjoint(s.graph.ops):
+    if MADE_HERE not in s.graph.attrs and not LATER.isdisjoint(s.graph.ops):
         return Text("stream control is in the graph already, so GE is past this", "图中已有流控制节点，GE 已过此阶段")
     if str(s.graph.attrs.get("_gx_format", "")).startswith("GE ") and ctx.option(ON_DUMPS) != "1":
         return Text("GE dumped this graph after optimising it", "该图由 GE 优化后转储")

@@ -161,7 +161,9 @@ class _Split:
         became: dict[int, int] = {}
         for i in g.scope(source).nodes:
             n = g.node(i)
-            attrs = {**n.attrs, BATCH_LABEL: f"Batch_{gear}"}
+            # a time given for the model says nothing about one of its gears
+            kept = {k: v for k, v in n.attrs.items() if not k.startswith("_gx_duration")}
+            attrs = {**kept, BATCH_LABEL: f"Batch_{gear}"}
             if source == 0 and n.op in DATA_LIKE:
                 attrs[PARENT_INDEX] = 1 + self.datas.index(i)
             specs = [(shapes.get(t, g.tensor(t).shape), g.tensor(t).dtype) for t in n.outputs]

@@ -10,7 +10,7 @@ from ge_explorer.graph.model import SOURCE_LIKE, Node
 from ge_explorer.ids import Ref
 from ge_explorer.passes.optimize.facts import NO_FOLD, SIZES_ONLY
 from ge_explorer.passes.optimize.rare import InsertingPass, RarePass, insert_before, memory_readers, reaches
-from ge_explorer.passes.optimize.references import OWNERS, SAME_NAME, may_write, references, writes
+from ge_explorer.passes.optimize.references import OWNERS, may_write, references, writes
 from ge_explorer.passes.optimize.work import Work
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Rule
@@ -41,7 +41,6 @@ class InnerIdentityAdd(InsertingPass):
     source: ClassVar[str] = _ADD
     level: ClassVar[int] = 0
     fidelity = "simplified"
-    rare: ClassVar[frozenset[str]] = frozenset(SAME_NAME)
     rules = MappingProxyType(
         {
             "write": Rule(Text("The reader overwrites this value.", "读取方会改写该值。"), _ADD),
@@ -50,8 +49,12 @@ class InnerIdentityAdd(InsertingPass):
     )  # fmt: skip
 
     def concerns(self, n: Node) -> bool:
-        """Writers in place."""
+        """Writers in place, of any type."""
         return may_write(n)
+
+    def absent(self) -> Text:
+        """In words."""
+        return Text("nothing writes in place", "没有原地写的算子")
 
     def apply(self, w: Work, scope: int) -> None:
         """Insert in one graph."""

@@ -21,16 +21,15 @@ INSERT = "gx.insertOperators"
 
 @dataclass(frozen=True)
 class RarePass(GraphPass):
-    """Base: ``rare`` are the operator types the pass is about."""
+    """Base: ``rare`` are the operator types the pass is about (empty: ``concerns`` decides alone)."""
 
     rare: ClassVar[frozenset[str]] = frozenset()
 
     def skip_reason(self, s: Snapshot, ctx: PassContext) -> Text | None:
         """Without such operators there is nothing to walk."""
-        plain = type(self).concerns is RarePass.concerns
-        if not self.rare.isdisjoint(s.graph.ops) if plain else any(self.concerns(n) for n in s.graph):
-            return super().skip_reason(s, ctx)
-        return self.absent()
+        if self.rare and self.rare.isdisjoint(s.graph.ops):
+            return self.absent()
+        return super().skip_reason(s, ctx) if any(self.concerns(n) for n in s.graph) else self.absent()
 
     def concerns(self, n: Node) -> bool:
         """True for a node the pass is about."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from ge_explorer.graph.happens_before import ENTER_LIKE
 from ge_explorer.graph.model import Graph
 from ge_explorer.ids import node
 from ge_explorer.text import Text
-from ge_explorer.trace.passes import Pass, PassContext, Rule
+from ge_explorer.trace.passes import Chapter, Pass, PassContext, Rule
 from ge_explorer.trace.state import Snapshot
 
 LABEL, ACTIVE_LABELS = "_stream_label", "_active_label_list"
@@ -28,8 +28,8 @@ class AttachStreamLabels(Pass):
     2. StreamSwitch nodes with a branch flag: the label is the name of the first data input with ``_t`` or ``_f``; the switch
        activates it, and what it reaches gets it.
     3. Reaching stops at StreamSwitch, StreamMerge, Merge and NetOutput; behind Enter only a StreamActive is followed.
-    4. Enter nodes with a control edge to a StreamActive take over its label; nodes behind them without one get the label the
-       StreamActive activates.
+    4. Enter nodes with a control edge to a StreamActive take over its label; nodes behind them without one (the loop's merge and
+       switches as well, so that a new round runs all of it) get the label the StreamActive activates.
     5. Cmo nodes get ``<graph>_Cmo``. Inside a subgraph, a label nobody activates there is prefixed by the graph's name.
 
     GE source: attach_stream_label_pass.cc, written from its description [I]: no recording covers it.
@@ -39,7 +39,7 @@ class AttachStreamLabels(Pass):
     name = "attach-stream-labels"
     title = Text("Branch labels", "分支标签")
     summary = Text("Labels the branches behind switches and merges.", "为 Switch 与 Merge 之后的分支打标签。")
-    chapter = "partition"
+    chapter: ClassVar[Chapter] = "partition"
     reads = frozenset({"graph"})
     writes = frozenset({"graph"})
     ge_name = "AttachStreamLabelPass"
@@ -128,7 +128,7 @@ class _Labels:
                 todo, seen = [e.dst for e in self.graph.data_out[n.id]], {n.id}
                 while todo:
                     i = todo.pop()
-                    if i in seen or self.graph.node(i).op in _STOPS - {"Merge"} or self.value(i, LABEL):
+                    if i in seen or self.graph.node(i).op == "NetOutput" or self.value(i, LABEL):
                         continue
                     seen.add(i)
                     self.give(i, str(started[0]), "loop", a)

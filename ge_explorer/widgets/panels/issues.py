@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ge_explorer.views import issues_view
+from ge_explorer.views import issues_view, profile_view
 from ge_explorer.views.table import TablePicture
 from ge_explorer.widgets.panels.context import PanelContext
 from ge_explorer.widgets.panels.table_panel import TablePanel
@@ -14,5 +14,7 @@ class IssuesPanel(TablePanel):
     name = "issues"
 
     def picture(self, ctx: PanelContext) -> TablePicture:
-        """All findings, errors first."""
-        return issues_view.build(ctx.session.trace.final, ctx.session.issues, ctx.identities_at(ctx.final_step))
+        """All findings, errors first; below them what the profile gave, if there is one."""
+        s = ctx.session.trace.final
+        found = issues_view.build(s, ctx.session.issues, ctx.identities_at(ctx.final_step))
+        return profile_view.with_profile(found, ctx.session.profile_report, s)
