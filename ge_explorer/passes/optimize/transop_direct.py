@@ -61,6 +61,8 @@ class TransOpDirect(GraphPass):
 
     def apply(self, w: Work, scope: int) -> None:
         """Shorten in one graph."""
+        if _MEMBERS.isdisjoint(w.before.ops):
+            return
         made: dict[_Key, int] = {}
         for i in w.e.members(scope):
             if not w.e.has(i):
