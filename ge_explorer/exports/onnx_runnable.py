@@ -168,6 +168,9 @@ class RunnableWriter:
         if not outs:
             raise InputError("an operator without results cannot be run", where=n.name, got=n.op)
         x = [None if t is None else self.history.tensor(t) for t in n.inputs]
+        for k, shape in n.attrs.get(EXPECTED, ()):
+            if k < len(x) and (t := x[k]) is not None:
+                x[k] = replace(t, shape=tuple(shape))
         y = [t for o in n.outputs if (t := self.history.tensor(o)) is not None]
         first = y[0].name if y else ""
         emit(Call(

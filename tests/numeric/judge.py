@@ -135,12 +135,20 @@ def ge_changes(trace: Trace) -> bool:
     return any(i.code in CHANGES for s in trace for i in s.issues)
 
 
+def _has_half(model: Any) -> bool:
+    return any(a.name == "to" and a.i == 10 for n in model.graph.node for a in n.attribute)
+
+
 def after_all(
     trace: Trace, original: Any, feeds: Feeds, run: Any = by_ort, want: list[Any] | None = None
 ) -> Difference:
     """Difference after the last step; on a difference the text names the first step that breaks."""
     want = run(original, feeds) if want is None else want
     found = difference(want, run(to_runnable_onnx(trace, None, original), feeds))
+    if found.text and run is by_ort and _has_half(original):
+        # onnxruntime computes float16 operators in float32 and drops the rounding between them: ask the evaluator that does not
+        run, want = by_reference, by_reference(original, feeds)
+        found = difference(want, run(to_runnable_onnx(trace, None, original), feeds))
     if found.text:
         return Difference(first_break(trace, original, feeds, run, want) or found.text, found.absolute, found.relative)
     return found

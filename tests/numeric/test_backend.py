@@ -13,10 +13,7 @@ from tests.numeric.backend import cases, judged
 
 NO_ENGINE = {"simple/test_gradient_of_add", "simple/test_gradient_of_add_and_mul"}
 """No engine here has the Gradient operator."""
-GE_CHANGES = {
-    "test_affine_grid_2d_align_corners_expanded", "test_affine_grid_2d_expanded", "test_affine_grid_3d_align_corners_expanded",
-    "test_affine_grid_3d_expanded",
-}  # fmt: skip
+GE_CHANGES = {"test_affine_grid_3d_align_corners_expanded"}
 """If on a condition of one dimension: GE asks for its size."""
 
 
