@@ -60,9 +60,9 @@ class MemoryPanel:
         """Chart of a view, made when it is first shown."""
         if view not in self.charts:
             if view == "map":
-                from ge_explorer.widgets.panels.memory_map_chart import MapChart
+                from ge_explorer.widgets.panels.memory_map_chart import HEIGHT, HEIGHT_IN_EXPLORER, MapChart
 
-                self.charts[view] = MapChart(self._select)
+                self.charts[view] = MapChart(self._select, HEIGHT if self.alone else HEIGHT_IN_EXPLORER)
             elif view == "lifetimes":
                 from ge_explorer.widgets.panels.memory_life_chart import TALL, TALL_IN_EXPLORER, LifeChart
 

@@ -88,7 +88,7 @@ class CurveChart:
         f.segment("x0", "y0", "x1", "y1", source=s["lines"], line_color="color", line_dash="dash", line_width=1.25)
         f.segment("x", 0, "x", "y", source=s["at"], line_color="color", line_width=2)
         f.text("x", "y", "text", source=s["notes"], text_color="color", text_align="right", text_baseline="bottom",
-               text_font_size=FONT_SIZE, text_font=value(self._theme().font), x_offset=-4, y_offset=-2,
+               text_font_size=FONT_SIZE, name="notes", x_offset=-4, y_offset=-2,
                background_fill_color="fill", background_fill_alpha=0.8)  # fmt: skip
         g = new_figure(BELOW, x_axis="below", y_range=Range1d(start=0, end=1), x_range=ranges)
         g.min_border_top, g.min_border_left, g.min_border_bottom = 4, LEFT, 20
@@ -146,6 +146,7 @@ class CurveChart:
         ]
         self.sources["holes"].data = {"x": c.holes_at * k, "y": c.fragmentation, "name": frag}
         self._lines(c, e, theme, lang, k)
+        self._figure.select_one({"name": "notes"}).glyph.text_font = value(theme.font)
         for f, unit in ((self._figure, ""), (self._below, "us" if c.axis == "time" else "")):
             style(f, theme, unit)
             f.ygrid.grid_line_color = theme.line
