@@ -52,6 +52,7 @@ class _Class:
     size: int = 0
     raw: int = 0
     assumed: bool = False
+    inside: dict[int, int] = field(default_factory=dict)
 
 
 def order_before_events(graph: Graph, sequence: Sequence[int], stream: IntArray) -> HappensBefore:
@@ -78,6 +79,8 @@ def build_problem(
     hb = hb or order_before_events(graph, sequence, stream)
     classes = alias_classes(graph, order, stream)
     groups = _collect(graph, classes)
+    for root, wanted in classes.needs().items():
+        _lay_out(groups[root], classes, wanted)
     names = graph.unique_names
     excluded: dict[str, int] = {}
     found: list[Buffer] = []
@@ -160,6 +163,14 @@ def _collect(graph: Graph, classes: Aliases) -> dict[int, _Class]:
     return groups
 
 
+def _lay_out(c: _Class, classes: Aliases, wanted: Sequence[tuple[int, int]]) -> None:
+    """Places of the tensors of a class in which not all begin at the same byte, and its size."""
+    at = {t: classes.shift(t) for t in c.tensors}
+    first = min(at.values())
+    c.inside = {t: k - first for t, k in at.items() if k > first}
+    c.size = max(c.size, *(at[t] - first + size for t, size in wanted))
+
+
 def _feature(
     graph: Graph, root: int, c: _Class, classes: Aliases, names: Mapping[int, str], order: IntArray, stream: IntArray
 ) -> Buffer:
@@ -176,7 +187,7 @@ def _feature(
     lead = graph.tensor(min(c.tensors, key=lambda t: (int(order[graph.tensor(t).producer]), t)))
     return Buffer(
         -1, f"{names[lead.producer]}:{lead.index}", aligned(c.size), tuple(c.tensors), tuple(writers), tuple(readers),
-        "feature", int(stream[writers[0]]), c.raw, c.assumed, classes.rules(root),
+        "feature", int(stream[writers[0]]), c.raw, c.assumed, classes.rules(root), MappingProxyType(c.inside),
     )  # fmt: skip
 
 
