@@ -15,6 +15,7 @@ from ge_explorer.views import (
     memory_ab,
     memory_curve,
     memory_heatmap,
+    memory_hints,
     memory_map,
     memory_planners,
     memory_reuse,
@@ -38,6 +39,7 @@ VIEWS: Mapping[str, Text] = {
     "ab": Text("A/B", "A/B"),
     "planners": Text("Planners", "规划器"),
     "steps": Text("GE steps", "GE 步骤"),
+    "hints": Text("Hints, health", "提示与健康"),
 }
 CHARTS = ("map", "lifetimes", "curve")
 NO_ORDER = Text(
@@ -149,6 +151,8 @@ class MemoryPage:
         if view in ("ab", "steps") and self.waits(c, *((c.a, c.b) if view == "ab" else (c.ge,))):
             note = memory_planners.SLOW_NOTE
             return TablePicture(f"memory-{view}", (), (), note, (note,))
+        if view == "hints":
+            return self._hints(self.book, c)
         if view == "ab":
             return self._ab(self.book, c)
         if view == "steps":
@@ -164,6 +168,17 @@ class MemoryPage:
             and not c.everything
             and any(k not in quick and not self.book.has(k) for k in plans)
         )
+
+    def _hints(self, book: PlanBook, c: MemoryChoice) -> TablePicture:
+        if book.large and not c.everything:
+            note = memory_planners.SLOW_NOTE
+            return TablePicture("memory-hints", (), (), note, (note,))
+        held = self._kept.get("hints")
+        if held is not None and isinstance(held[1], TablePicture):
+            return held[1]
+        made = memory_hints.build(book, self.curve)
+        self._kept["hints"] = ((), made)
+        return made
 
     def _ab(self, book: PlanBook, c: MemoryChoice) -> TablePicture:
         held = self._kept.get("ab")

@@ -14,7 +14,8 @@ from ge_explorer.passes.optimize.facts import TRANS, known, layout, loses_precis
 from ge_explorer.passes.optimize.format_shapes import HEAVY
 from ge_explorer.passes.optimize.work import Work
 from ge_explorer.text import Text
-from ge_explorer.trace.passes import Rule
+from ge_explorer.trace.passes import PassContext, Rule
+from ge_explorer.trace.state import Snapshot
 
 _SOURCE = "compiler/graph/passes/format_optimize/transop_without_reshape_fusion_pass.cc"
 _MEMBERS = frozenset({"Cast", "Transpose", "TransposeD", "TransData"})
@@ -49,6 +50,13 @@ class TransOpDirect(GraphPass):
             "path-unread": Rule(Text("Its readers take the shorter path.", "其读者改走更短的路径。"), _SOURCE),
         }
     )
+
+    def run(self, s: Snapshot, ctx: PassContext) -> Snapshot:
+        """Most graphs have nothing to shorten."""
+        if not any(n.op in _MEMBERS for n in s.graph):
+            ctx.status = "NOT_CHANGED"
+            return s
+        return super().run(s, ctx)
 
     def apply(self, w: Work, scope: int) -> None:
         """Shorten in one graph."""
