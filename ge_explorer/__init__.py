@@ -45,6 +45,7 @@ _LAZY = {
     "to_json": "ge_explorer.loaders.own_json:to_json",
     "to_networkx": "ge_explorer.graph.networkx_export:to_networkx",
     "to_onnx": "ge_explorer.exports.onnx_export:to_onnx",
+    "to_runnable_onnx": "ge_explorer.exports.runnable:to_runnable_onnx",
     "trace_of": "ge_explorer.trace.recorded:trace_of",
 }
 
@@ -79,6 +80,7 @@ __all__ = [
     "to_json",
     "to_networkx",
     "to_onnx",
+    "to_runnable_onnx",
     "trace_of",
 ]
 
@@ -89,6 +91,7 @@ if TYPE_CHECKING:
     from ge_explorer.exports.anonymous import anonymous
     from ge_explorer.exports.ge_text import to_ge_text
     from ge_explorer.exports.onnx_export import to_onnx
+    from ge_explorer.exports.runnable import to_runnable_onnx
     from ge_explorer.graph.builder import GraphBuilder
     from ge_explorer.graph.model import Graph
     from ge_explorer.graph.networkx_export import to_networkx

@@ -28,9 +28,16 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("inner-identity-add", _P + "optimize.inner_identity:InnerIdentityAdd"),
     ("gears-split", _P + "optimize.gears_split:GearsSplit"),
     ("hccl-prepare", _P + "optimize.hccl_prepare:HcclPrepare"),
-    # shape inference and preparation (graph_prepare.cc)
+    # formats and shape inference, then preparation (graph_prepare.cc)
+    ("infer-origin-format", _P + "optimize.infer_format:InferOriginFormat"),
+    ("infer-shape", _P + "optimize.unmodelled:InferShapePass"),
+    ("infer-value-range", _P + "optimize.unmodelled:InferValueRangePass"),
     ("optimise-while-inferring", _P + "optimize.stages:InferenceGroup"),
     ("inline-calls", _P + "optimize.inline_calls:InlineCalls"),
+    ("infer-origin-format", _P + "optimize.infer_format:InferOriginFormat"),
+    ("shape-operate-remove", _P + "optimize.unmodelled:ShapeOperateOpRemovePass"),
+    ("trans-shape-to-const", _P + "optimize.to_const:TransShapeToConst"),
+    ("mark-agnostic", _P + "optimize.unmodelled:MarkAgnosticPass"),
     ("cond-normalise", _P + "optimize.cond_normalise:CondNormalise"),
     ("optimise-prepare", _P + "optimize.stages:PrepareGroup"),
     ("prune", _P + "optimize.prune:Prune"),
@@ -39,6 +46,9 @@ STEPS: tuple[tuple[str, str], ...] = (
     # original graph: fusion
     ("fuse-graph", _P + "optimize.fusion_graph:FuseGraph"),
     ("hccl-fuse", _P + "optimize.hccl_fuse:HcclFuse"),
+    # types and storage formats of the engines
+    ("transop-direct", _P + "optimize.transop_direct:TransOpDirect"),
+    ("refine-running-format", _P + "optimize.format_refine:RefineRunningFormat"),
     # after formats are chosen (graph_manager.cc SubexpressionMigration, OptimizeSwitchOp)
     ("subexpression-migration", _P + "optimize.subexpression_migration:SubexpressionMigration"),
     ("unused-args", _P + "optimize.unused_args:UnusedArgs"),
@@ -50,42 +60,69 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("constant-fuse-same", _P + "optimize.constant_fuse_same:ConstantFuseSame"),
     ("common-subexpression", _P + "optimize.common_subexpression:CommonSubexpression"),
     ("branch-data", _P + "optimize.branch_data:BranchData"),
-    ("common-subexpression", _P + "optimize.common_subexpression:CommonSubexpression"),
+    ("branch-subexpression", _P + "optimize.branch_data:BranchSubexpression"),
+    ("permute-remove", _P + "optimize.format_permute:PermuteRemove"),
+    ("same-transdata-breadth", _P + "optimize.same_transdata:SameTransDataBreadth"),
+    ("variable-format", _P + "optimize.variables:VariableFormat"),
     ("transop-direct", _P + "optimize.transop_direct:TransOpDirect"),
     ("transop-breadth", _P + "optimize.transop_breadth:TransOpBreadth"),
+    ("data-flow-prepare", _P + "optimize.unmodelled:DataFlowPreparePass"),
+    ("merge-shape-n", _P + "optimize.shape_n:MergeShapeN"),
+    ("switch-logic-remove", _P + "optimize.unmodelled:SwitchLogicRemovePass"),
     ("optimise-stage1", _P + "optimize.stages:Stage1Group"),
     ("subgraph-constants", _P + "optimize.subgraph_constants:SubgraphConstants"),
     ("unused-args", _P + "optimize.unused_args:UnusedArgs"),
     ("prune", _P + "optimize.prune:Prune"),
     ("next-iteration", _P + "optimize.loops_v1:NextIteration"),
+    ("control-trigger", _P + "optimize.unmodelled:ControlTriggerPass"),
     ("merge-to-stream-merge", _P + "optimize.merges_v1:MergeToStreamMerge"),
     ("switch-to-stream-switch", _P + "optimize.switches_v1:SwitchToStreamSwitch"),
     ("branch-labels", _P + "optimize.branch_labels:BranchLabels"),
+    ("multi-batch", _P + "optimize.unmodelled:MultiBatchPass"),
+    ("subgraph-multi-dims", _P + "optimize.unmodelled:SubgraphMultiDimsPass"),
+    ("iterator", _P + "optimize.unmodelled:IteratorOpPass"),
+    ("variable-ref-control", _P + "optimize.unmodelled:VariableRefUselessControlOutDeletePass"),
     ("reshape-recovery", _P + "optimize.reshape_recovery:ReshapeRecovery"),
     ("remove-same-const", _P + "optimize.remove_same_const:RemoveSameConst"),
     ("hccl-memcpy", _P + "optimize.hccl_memcpy:HcclMemcpy"),
     ("hccl-sequence", _P + "optimize.hccl_tailing:HcclSequence"),
+    ("global-step", _P + "optimize.unmodelled:GlobalStepInsertPass"),
     ("hccl-tailing", _P + "optimize.hccl_tailing:HcclTailing"),
     ("identity-remove", _P + "optimize.identity:IdentityRemove"),
+    ("control-transfer", _P + "optimize.control_transfer:ControlTransfer"),
     # engine parts, then the second stage (graph_manager.cc OptimizeStage2)
     ("fuse-buffers", _P + "optimize.ub_fusion:FuseBuffers"),
     ("inner-identity-delete", _P + "optimize.inner_identity:InnerIdentityDelete"),
+    ("link-gen-mask", _P + "optimize.unmodelled:LinkGenMaskNodesPass"),
     ("hccl-continuous-memcpy", _P + "optimize.hccl_continuous:HcclContinuousMemcpy"),
     ("optimise-stage2", _P + "optimize.stages:Stage2Group"),
+    ("inplace-support", _P + "optimize.unmodelled:InplaceSupportCheckPass"),
     ("remove-isolated-const", _P + "optimize.remove_isolated_const:RemoveIsolatedConst"),
+    ("flow-control", _P + "optimize.unmodelled:FlowCtrlPass"),
+    ("multi-batch", _P + "optimize.unmodelled:MultiBatchPass"),
+    ("ref-identity-delete", _P + "optimize.variables:RefIdentityDelete"),
+    ("variable-ref-delete", _P + "optimize.variables:VariableRefDelete"),
+    ("compile-nodes", _P + "optimize.unmodelled:CompileNodesPass"),
     ("swap-space", _P + "optimize.swap_space:SwapSpace"),
+    ("mark-io", _P + "optimize.unmodelled:InputOutputConnectionIdentifyPass"),
     ("atomic-clean", _P + "optimize.atomic_clean:AtomicClean"),
+    ("end-of-sequence", _P + "optimize.unmodelled:EndOfSequenceAddControlPass"),
     ("subgraph-memcpy", _P + "optimize.subgraph_memcpy:SubgraphMemcpy"),
+    ("memcpy-addr-async", _P + "optimize.unmodelled:MemcpyAddrAsyncPass"),
+    ("buffer-pool", _P + "optimize.unmodelled:BufferPoolMemoryPass"),
     ("hccl-chain", _P + "optimize.hccl_chain:HcclChain"),
     ("concat-no-task", _P + "optimize.concat_no_task:ConcatNoTask"),
     ("pack-no-task", _P + "optimize.pack_no_task:PackNoTask"),
     ("split-no-task", _P + "optimize.split_no_task:SplitNoTask"),
     ("tensor-move-delete", _P + "optimize.tensor_move_delete:TensorMoveDelete"),
+    ("read-write-conflict", _P + "optimize.unmodelled:HandleMemoryRWConflict"),
+    ("layout-conflict", _P + "optimize.unmodelled:HandleMemoryLayoutConflict"),
+    ("ffts-plus", _P + "optimize.unmodelled:SetFftsPlusAttrPass"),
     # partition
     ("place-engines", _P + "partition.place_engines:PlaceEngines"),
     ("attach-stream-labels", _P + "partition.attach_stream_labels:AttachStreamLabels"),
-    ("user-stream-labels", _P + "partition.user_stream_labels:UserStreamLabels"),
     ("label-bodies", _P + "partition.label_bodies:LabelBodies"),
+    ("user-stream-labels", _P + "partition.user_stream_labels:UserStreamLabels"),
     ("topological-sort", _P + "partition.topological_sort:TopologicalSort"),
     ("mark-cv-parallel", _P + "partition.mark_cv_parallel:MarkCvParallel"),
     ("second-partition", _P + "partition.second_partition:SecondPartition"),
@@ -103,6 +140,7 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("optimize-ineffective", _P + "streams.optimize_ineffective:OptimizeIneffective"),
     ("mini-dag", _P + "streams.mini_dag:MiniDag"),
     ("max-concurrency", _P + "streams.max_concurrency:MaxConcurrency"),
+    ("list-schedule", _P + "streams.list_schedule:ListSchedule"),
     ("refresh-streams", _P + "streams.refresh_streams:RefreshStreams"),
     ("attach-streams", _P + "streams.attach_streams:AttachStreams"),
     # memory: GE plans it on logical streams, before any event exists
@@ -161,6 +199,12 @@ _SINGLE: tuple[tuple[str, str], ...] = (
     ("transop-allreduce", _P + "optimize.transop_allreduce:TransOpAllReduce"),
     ("useless-control-out", _P + "optimize.useless_control_out:UselessControlOut"),
     ("dim1-transpose", _P + "optimize.dim1_transpose:Dim1Transpose"),
+    ("enter-const", _P + "optimize.loop_constants:EnterConst"),
+    ("print-remove", _P + "optimize.loop_constants:PrintRemove"),
+    ("variable-is-initialized", _P + "optimize.to_const:VariableIsInitialized"),
+    ("parallel-concat-start", _P + "optimize.to_const:ParallelConcatStart"),
+    ("split-shape-n", _P + "optimize.shape_n:SplitShapeN"),
+    ("constant-clip", _P + "optimize.constant_clip:ConstantClip"),
     ("assign-remove", _P + "optimize.assign_remove:AssignRemove"),
 )
 
@@ -189,6 +233,13 @@ MODES: Mapping[str, tuple[Text, Mapping[str, str]]] = MappingProxyType(
             Text("Automatic, one main stream and up to 3 beside it", "自动多流，主流加最多 3 条"),
             {"ge.autoMultistreamParallelMode": "MainStream:4"},
         ),
+        "list-schedule:4": (
+            Text(
+                "List scheduling over 4 streams (ours, by our cost model)",
+                "表调度，至多 4 条流（我们的模式与代价模型，非 GE）",
+            ),
+            {"gx.streamMode": "list-schedule:4"},
+        ),
         "dynamic": (
             Text("Unknown shapes: one stream an engine", "动态 shape：每个引擎一条流"),
             {"ENABLE_DYNAMIC_SHAPE_MULTI_STREAM": "1"},
@@ -197,7 +248,9 @@ MODES: Mapping[str, tuple[Text, Mapping[str, str]]] = MappingProxyType(
 )
 """Named option sets offered in the explorer and by ``--mode``."""
 
-MODE_KEYS = ("ge.enableSingleStream", "ge.autoMultistreamParallelMode", "ENABLE_DYNAMIC_SHAPE_MULTI_STREAM")
+MODE_KEYS = (
+    "ge.enableSingleStream", "ge.autoMultistreamParallelMode", "ENABLE_DYNAMIC_SHAPE_MULTI_STREAM", "gx.streamMode",
+)  # fmt: skip
 """Options that choose the mode; setting a mode replaces all of them."""
 
 
@@ -242,9 +295,11 @@ def preset_for(graph: Graph, options: Mapping[str, str] | None = None) -> str:
 
 
 def mode_options(name: str) -> dict[str, str]:
-    """Options of a named mode, or of any ``LoadBalance:N`` / ``MainStream:N`` text; OptionError otherwise."""
+    """Options of a named mode, or of any ``LoadBalance:N``, ``MainStream:N`` or ``list-schedule:N``; OptionError otherwise."""
     if name in MODES:
         return dict(MODES[name][1])
     if name.split(":")[0] in ("LoadBalance", "MainStream", "WeightedLoadBalance"):
         return {"ge.autoMultistreamParallelMode": name}
+    if name.split(":")[0] == "list-schedule":
+        return {"gx.streamMode": name}
     raise OptionError(f"no mode named {name!r}", todo=f"Known: {', '.join(MODES)}.")

@@ -175,7 +175,7 @@ class Session:
         self.set_options({key: value})
 
     def set_mode(self, mode: str) -> None:
-        """Set a named mode (pipelines.MODES) or ``LoadBalance:N``: replaces the two options that choose the mode."""
+        """Set a named mode (pipelines.MODES) or ``LoadBalance:N``: replaces the options that choose the mode."""
         changes = {**dict.fromkeys(pipelines.MODE_KEYS, ""), **pipelines.mode_options(mode)}
         self.set_options(changes)
 
@@ -250,6 +250,9 @@ class Session:
             options = dict(s.options)
             if s.strength == "single":
                 options.pop("ge.autoMultistreamParallelMode", None)
+                options.pop("gx.streamMode", None)
+            if options.get("gx.streamMode", "").startswith("list-schedule"):
+                options.setdefault("gx.chip", s.chip)  # it schedules for the chip that the timeline is simulated on
             self._traces[s.key()] = run_trace(
                 graph, self.base_pipeline.with_disabled(s.disabled), {**options, **extra}, cache=self.cache
             )

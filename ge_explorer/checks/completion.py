@@ -71,8 +71,8 @@ def joined_at_load(c: Context) -> Iterator[Issue]:
 
 def subgraph_bodies(c: Context) -> Iterator[Issue]:
     """GX121 where a body runs on another stream than its holder and nothing proves that it stays between what the holder waits
-    for and what waits for the holder. GE's label maker adds StreamActive and LabelSet nodes for that; graphs that did not come
-    from GE have none.
+    for and what waits for the holder. The nodes of GE's label makers do it as long as they are on the holder's stream; an automatic
+    mode may move the holder away from them.
     """
     g, hb = c.s.graph, c.hb
     if hb is None:
@@ -97,10 +97,10 @@ def subgraph_bodies(c: Context) -> Iterator[Issue]:
                     BODY, "note",
                     Text(
                         f"the body of {c.name(holder.id)} uses stream {st}, and no event or activation in this graph ties it to "
-                        f"what comes before and after. GE adds nodes for that when it makes labels; they are not modelled. The "
-                        f"memory plan does not rely on that order",
-                        f"{c.name(holder.id)} 的子图使用流 {st}，图中没有事件或激活把它与前后任务连起来。"
-                        "GE 在生成 label 时会为此插入节点，这里没有建模；内存规划也不依赖这一顺序",
+                        f"what comes before and after: at a body's border only nodes without inputs and the end node get events. "
+                        f"The memory plan does not rely on that order",
+                        f"{c.name(holder.id)} 的子图使用流 {st}，图中没有事件或激活把它与前后任务连起来："
+                        "在子图边界上，只有无输入的节点和结尾节点会得到事件。内存规划不依赖这一顺序",
                     ),
                     (Ref("node", holder.id), Ref("stream", st)),
                     Text(

@@ -29,6 +29,11 @@ def source(p: argparse.ArgumentParser) -> None:
     shapes(p)
     p.add_argument("--chip", default=DEFAULT_CHIP, help=f"chip of the device model (default {DEFAULT_CHIP})")
     p.add_argument("--profile", metavar="CSV", help="measured durations of operators, used instead of our model")
+    p.add_argument(
+        "--placement",
+        metavar="JSON",
+        help="engine or core kind by operator type or node:NAME, used instead of the table",
+    )
     p.add_argument("--strength", choices=("single", *LEVELS), help="plan strength, where there is a plan or labels")
 
 
@@ -81,6 +86,7 @@ def open_source(args: argparse.Namespace) -> Session:
     return open_session(
         args.source, mode=args.mode, options=options, chip=args.chip, strength=args.strength, pipeline=args.pipeline,
         input_shapes=input_shapes, dims=dims, profile=Path(args.profile) if args.profile else None,
+        placement=Path(args.placement) if args.placement else None,
     )  # fmt: skip
 
 

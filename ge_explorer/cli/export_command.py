@@ -24,10 +24,19 @@ def arguments(p: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     p.add_argument(
         "--step",
+        "--at",
         default="",
         metavar="NAME",
         help="state after this step (start: the graph as loaded; default: the last)",
     )
+    p.add_argument(
+        "--runnable", action="store_true",
+        help="with .onnx: a model that runs, to compare an optimised graph with the original; fused operators are local functions",
+    )  # fmt: skip
+    p.add_argument(
+        "--fold", default="", choices=("functions", "scopes"),
+        help="with .dot and .mmd: local functions, or modules and name scopes, as one box per stream",
+    )  # fmt: skip
     p.add_argument(
         "--anonymise", action="store_true", help="with .json: replace all names, keep types, shapes and structure"
     )
@@ -41,6 +50,10 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError("the ending of the file names no form", got=target.name, todo=f"Known: {', '.join(FORMS)}.")
     if args.anonymise and ending != ".json":
         raise OptionError("--anonymise writes a graph", got=target.name, todo="Use it with -o FILE.json.")
+    if args.runnable and ending != ".onnx":
+        raise OptionError("--runnable writes an ONNX model", got=target.name, todo="Use it with -o FILE.onnx.")
+    if args.fold and ending not in (".dot", ".mmd"):
+        raise OptionError("--fold draws a graph", got=target.name, todo="Use it with -o FILE.dot or FILE.mmd.")
     if args.step and ending in (".html", ".json", ".md", ".trace.json"):
         raise OptionError(f"a {ending} file has no single step", got=args.step, todo="Leave --step out.")
     session = shared.open_source(args)
@@ -76,13 +89,28 @@ def _html(session: Session, target: Path, args: argparse.Namespace) -> None:
 
 
 def _onnx(session: Session, target: Path, args: argparse.Namespace) -> None:
-    """The graph as loaded with the final decisions as metadata; ``--step``: the graph after that step."""
+    """The graph as loaded with the final decisions as metadata; ``--step``: the graph after that step.
+
+    ``--runnable``: without metadata, after the last step of the optimise chapter unless ``--step`` names another.
+    """
+    if args.runnable:
+        _runnable(session, target, args)
+        return
     from ge_explorer.exports.onnx_export import decided, original_of, to_onnx
 
     chosen = session.trace.final if not args.step else state(session, args.step)[0]
     if not args.step:
         chosen = decided(session.graph, chosen)
     model = to_onnx(chosen.graph, chosen, original_of(args.source))
+    target.write_bytes(model.SerializeToString())
+
+
+def _runnable(session: Session, target: Path, args: argparse.Namespace) -> None:
+    from ge_explorer.exports.onnx_export import original_of
+    from ge_explorer.exports.runnable import last_optimised, to_runnable_onnx
+
+    step = args.step or last_optimised(session.trace)
+    model = to_runnable_onnx(session.trace, step, original_of(args.source))
     target.write_bytes(model.SerializeToString())
 
 
@@ -107,9 +135,10 @@ def _json(session: Session, target: Path, args: argparse.Namespace) -> None:
 
 def _dot(session: Session, target: Path, args: argparse.Namespace) -> None:
     from ge_explorer.views import dot
+    from ge_explorer.views.fold_instances import Folding
 
     s, index = state(session, args.step)
-    target.write_text(dot.build(s, session.identities, index).source, encoding="utf-8")
+    target.write_text(dot.build(s, session.identities, index, Folding(args.fold)).source, encoding="utf-8")
 
 
 def _streams_dot(session: Session, target: Path, args: argparse.Namespace) -> None:
@@ -128,11 +157,12 @@ def _graphml(session: Session, target: Path, args: argparse.Namespace) -> None:
 
 def _mermaid(session: Session, target: Path, args: argparse.Namespace) -> None:
     from ge_explorer.views import mermaid
+    from ge_explorer.views.fold_instances import Folding
 
     s, index = state(session, args.step)
     table = session.identities.by_step[index + 1]
     marks = {stream: session.identities.items[i] for stream, i in table.items()}
-    target.write_text(mermaid.build(s, marks).text, encoding="utf-8")
+    target.write_text(mermaid.build(s, marks, folding=Folding(args.fold)).text, encoding="utf-8")
 
 
 def _markdown(session: Session, target: Path, args: argparse.Namespace) -> None:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import onnx
 from onnx import helper
 
 from ge_explorer.errors import InputError
+from ge_explorer.exports.onnx_types import kind_proto
 from ge_explorer.graph.constant import ConstantValue
 from ge_explorer.graph.model import Node, Tensor
+from ge_explorer.loaders.onnx_convert import KIND
+from ge_explorer.loaders.onnx_tensors import DTYPES
 
-TYPES = {
-    "float": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "string": 8, "bool": 9, "float16": 10,
-    "double": 11, "uint32": 12, "uint64": 13, "complex64": 14, "complex128": 15, "bfloat16": 16, "float8_e4m3fn": 17,
-    "float8_e5m2": 19, "uint4": 21, "int4": 22,
-}  # fmt: skip
+TYPES = {name: number for number, name in DTYPES.items()}
 """GE type name -> onnx.TensorProto.DataType."""
 _KIND = {
     "FLOAT": onnx.AttributeProto.FLOAT, "INT": onnx.AttributeProto.INT, "STRING": onnx.AttributeProto.STRING,
@@ -27,6 +26,9 @@ _KIND = {
 
 def tensor_type(name: str, t: Tensor) -> Any:
     """ValueInfoProto of a tensor; unknown dimensions stay open."""
+    kind = t.attrs.get(KIND)
+    if isinstance(kind, str):
+        return helper.make_value_info(name, kind_proto(kind))
     shape = None if t.shape is None else list(t.shape)
     return helper.make_tensor_value_info(name, TYPES.get(t.dtype or "", 0), shape)
 
@@ -38,13 +40,21 @@ def initializer(name: str, value: ConstantValue) -> onnx.TensorProto:
     return onnx.TensorProto(name=name, data_type=TYPES[value.dtype], dims=value.shape, raw_data=value.data)
 
 
-def attribute(n: Node, domain: str, version: int) -> Iterator[onnx.AttributeProto]:
-    """The attributes of a node that its ONNX operator knows."""
-    known = _schema(n.source_op, domain, version)
+def attribute(
+    n: Node, domain: str, version: int, kind: str = "", message: Callable[[str], Any] = lambda _: None
+) -> Iterator[onnx.AttributeProto]:
+    """The attributes of a node that its ONNX operator (``kind``, default the one it was loaded from) knows.
+
+    ``message`` finds what the graph does not keep, such as a large tensor, in the file by the attribute's name.
+    """
+    known = _schema(kind or n.source_op, domain, version)
     for key, value in n.attrs.items():
         if key.startswith("_") or (known is not None and key not in known):
             continue
-        if isinstance(value, ConstantValue):
+        kept = message(key)
+        if kept is not None:
+            yield kept
+        elif isinstance(value, ConstantValue):
             yield helper.make_attribute(key, initializer(key, value))
         elif known is not None and known[key] in _KIND:
             if known[key] == "TENSOR":
@@ -52,6 +62,9 @@ def attribute(n: Node, domain: str, version: int) -> Iterator[onnx.AttributeProt
             yield helper.make_attribute(
                 key, list(value) if isinstance(value, tuple) else value, attr_type=_KIND[known[key]]
             )
+        elif known is not None and known[key] not in ("GRAPH", "GRAPHS"):
+            raise InputError("this attribute is not kept in the graph", where=f"{n.name}.{key}", got=known[key],
+                             todo="Give the model it was loaded from.")  # fmt: skip
         else:
             yield helper.make_attribute(key, list(value) if isinstance(value, tuple) else value)
 

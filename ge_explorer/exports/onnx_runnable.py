@@ -1,11 +1,4 @@
-"""A graph that came from ONNX, after any passes, as an ONNX model that *runs*: to compare it with the original.
-
-Unlike ``onnx_export``, which writes any graph with GE's decisions for display, this needs every value: constants too large to be
-kept or computed come from the file, or are written as the operators they were folded from.
-
-What the passes changed is in the model: removed nodes are gone, folded ones are initialisers. Operators keep the ONNX type and
-attributes they were loaded with (``source_op``); the few that passes make themselves are translated in ``onnx_made``.
-"""
+"""Writes one graph as a runnable ONNX model: names, scopes, operators, constants (see ``runnable``)."""
 
 from __future__ import annotations
 
@@ -14,77 +7,87 @@ from dataclasses import replace
 from typing import Any
 
 import onnx
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from ge_explorer.errors import InputError
-from ge_explorer.exports.onnx_attributes import attribute, initializer, tensor_type
-from ge_explorer.exports.onnx_made import made_node
-from ge_explorer.graph.constant import VALUE, ConstantValue
-from ge_explorer.graph.model import CONST_LIKE, DATA_LIKE, Graph, Node
-from ge_explorer.loaders.onnx_convert import BODY, CAPTURED, DOMAIN, OPSETS, OUTPUT_NAMES
+from ge_explorer.exports.onnx_attributes import initializer, tensor_type
+from ge_explorer.exports.runnable_body import FUNCTION_DOMAIN, Body
+from ge_explorer.exports.runnable_fused import Functions
+from ge_explorer.exports.runnable_history import History, rewritten
+from ge_explorer.exports.runnable_names import Names
+from ge_explorer.exports.runnable_ops import Call, emit
+from ge_explorer.exports.runnable_values import Values
+from ge_explorer.graph.builder import PARENT_INDEX
+from ge_explorer.graph.constant import NUMPY_DTYPES, VALUE, ConstantValue
+from ge_explorer.graph.model import CONST_LIKE, DATA_LIKE, SOURCE_LIKE, Graph, Node
+from ge_explorer.loaders.onnx_convert import BODY, CAPTURED, OPSETS, OUTPUT_NAMES
+from ge_explorer.loaders.onnx_weights import FileParts
+from ge_explorer.passes.optimize.cond_normalise import CONDITION
+from ge_explorer.passes.optimize.cond_remove import CALL
+from ge_explorer.passes.optimize.fusion_recipe import RECIPE
+from ge_explorer.passes.optimize.fusion_scope import FORMAT
 from ge_explorer.passes.optimize.work import EXPECTED
 
-
-def runnable_model(
-    graph: Graph, *, model: onnx.ModelProto | None = None, before: Graph | None = None
-) -> onnx.ModelProto:
-    """ONNX model of a graph.
-
-    ``model`` is the file the graph was loaded from: it supplies weights that are too large to be kept with the graph. ``before``
-    is the graph as loaded: constants that folding made too large to be computed are written as the nodes they came from.
-    InputError for an operator ONNX does not have and for a value nobody has.
-    """
-    return _Writer(graph, model, before).run()
+IR_VERSION = 10
+DEFAULT_OPSET = 18
 
 
-class _Writer:
+class RunnableWriter:
     """Names tensors, then writes one GraphProto a scope."""
 
-    def __init__(self, graph: Graph, model: onnx.ModelProto | None, before: Graph | None) -> None:
-        self.g, self.before = graph, before
-        self.opsets = dict(graph.attrs.get(OPSETS, ())) or {"ai.onnx": 18}
-        self.weights: dict[str, onnx.TensorProto] = {}
-        if model is not None:
-            self.weights = {t.name: t for t in model.graph.initializer}
-            for n in model.graph.node:
-                if n.op_type == "Constant" and n.attribute and n.attribute[0].HasField("t"):
-                    self.weights[n.output[0]] = n.attribute[0].t
-        self.names: dict[int, str] = {}
-        self.old_names: dict[int, str] = {}
-        taken: set[str] = set()
-        for t in graph.tensors:
-            if t is not None:
-                name = t.name if t.name and t.name not in taken else f"{t.name}__{t.id}"
-                taken.add(name)
-                self.names[t.id] = name
-        self.taken = taken
+    def __init__(self, graph: Graph, history: History, parts: FileParts) -> None:
+        self.g, self.history, self.parts = graph, history, parts
+        self.values = Values(history, parts)
+        self.from_onnx = str(graph.attrs.get(FORMAT, "ONNX")).startswith("ONNX")
+        self.opsets = dict(graph.attrs.get(OPSETS, ())) if self.from_onnx else {}
+        self.opsets.setdefault("ai.onnx", DEFAULT_OPSET)
+        self.names = Names(graph)
+        imports = [helper.make_opsetid("" if d == "ai.onnx" else d, v) for d, v in self.opsets.items()]
+        self.functions = Functions(history, self.opsets["ai.onnx"], imports, self.emit)
+        self.imports = imports
 
     def run(self) -> onnx.ModelProto:
         """The whole model."""
-        body = self.scope(0, self.g.name)
-        opsets = [helper.make_opsetid("" if d == "ai.onnx" else d, v) for d, v in self.opsets.items()]
-        return helper.make_model(body, opset_imports=opsets, producer_name="ge_explorer")
+        return self.model(self.scope(0, self.g.name))
 
+    def model(self, body: onnx.GraphProto) -> onnx.ModelProto:
+        """A model around a graph."""
+        imports = list(self.imports)
+        if self.functions.made:
+            imports.append(helper.make_opsetid(FUNCTION_DOMAIN, 1))
+        return helper.make_model(
+            body, opset_imports=imports, functions=self.functions.made, producer_name="ge_explorer", ir_version=IR_VERSION
+        )  # fmt: skip
+
+    # ---------------------------------------------------------------- scopes
     def scope(self, scope: int, name: str) -> onnx.GraphProto:
         """One graph level."""
         nodes: list[onnx.NodeProto] = []
         weights: list[onnx.TensorProto] = []
-        inputs, outputs = [], []
+        inputs = []
         members = [self.g.node(i) for i in self.g.scope(scope).nodes]
+        in_if = scope != 0 and self.g.node(self.g.scope(scope).parent).source_op == "If"
         for n in members:
-            if n.op in DATA_LIKE and not n.attrs.get(CAPTURED):
-                inputs.append(
-                    (n.attrs.get("index", 0), tensor_type(self.names[n.outputs[0]], self.g.tensor(n.outputs[0])))
-                )
-            elif n.op in CONST_LIKE:
-                self.constant(n, nodes, weights)
-        for n in self.in_order(members):
-            if n.op == "NetOutput":
-                outputs = list(self.results(n, nodes, weights))
-            else:
-                self.operator(n, nodes, weights)
-        found = [m for _, m in sorted(inputs, key=lambda pair: int(pair[0]))]
+            if n.op in DATA_LIKE and not n.attrs.get(CAPTURED) and not in_if:
+                t = self.g.tensor(n.outputs[0])
+                inputs.append((int(n.attrs.get("index", 0)), tensor_type(self.names[t.id], t)))
+        self.level(members, nodes, weights)
+        ends = [n for n in members if n.op == "NetOutput"]
+        outputs = [o for n in ends for o in self.results(n, nodes)]
+        found = [m for _, m in sorted(inputs, key=lambda pair: pair[0])]
         return helper.make_graph(nodes, name or "graph", found, outputs, weights)
+
+    def level(self, members: list[Node], nodes: list[Any], weights: list[Any]) -> None:
+        """Constants, then operators of a scope, producers first."""
+        old: dict[int, str] = {}
+        for n in members:
+            if n.op in CONST_LIKE:
+                self.constant(n, nodes, weights, old)
+        for n in self.in_order(members):
+            if n.op == CALL and len(n.subgraphs) == 1:
+                self.opened(n, nodes, weights)
+            else:
+                self.operator(n, nodes)
 
     def in_order(self, members: list[Node]) -> Iterator[Node]:
         """Operators of a scope, producers first."""
@@ -96,151 +99,167 @@ class _Writer:
             if n.op not in DATA_LIKE and n.op not in CONST_LIKE and n.op != "NetOutput":
                 yield n
             for j in self.g.succ[i]:
-                missing[j] -= 1
-                if not missing[j]:
-                    ready.append(j)
-        yield from (n for n in members if n.op == "NetOutput")
+                if j in missing:
+                    missing[j] -= 1
+                    if not missing[j]:
+                        ready.append(j)
 
-    # ---------------------------------------------------------------- nodes
-    def operator(self, n: Node, nodes: list[onnx.NodeProto], weights: list[onnx.TensorProto]) -> None:
-        """One operator with its bodies."""
-        captured = sum(bool(self.g.node(i).attrs.get(CAPTURED)) for s in n.subgraphs[:1] for i in self.g.scope(s).nodes)
-        wanted = dict(n.attrs.get(EXPECTED, ()))
-        ins = ["" if t is None else self.reshaped(n, k, t, wanted, nodes, weights) for k, t in enumerate(n.inputs)]
-        outs = [self.names[t] for t in n.outputs]
-        self.alias(n)
-        domain = str(n.attrs.get(DOMAIN, ""))
-        if not n.source_op:
-            made_node(self.g, n, ins, outs, self.opsets.get("ai.onnx", 18), nodes, weights)
+    def opened(self, n: Node, nodes: list[Any], weights: list[Any]) -> None:
+        """A call of one subgraph: ONNX has no such node, so its operators stand here."""
+        inner = [self.g.node(i) for i in self.g.scope(n.subgraphs[0]).nodes]
+        fed = self.inputs(n, nodes)
+        for m in inner:
+            if m.op in DATA_LIKE:
+                nodes.append(
+                    helper.make_node("Identity", [fed[m.attrs[PARENT_INDEX]]], [self.names[m.outputs[0]]], name=m.name)
+                )
+        self.level(inner, nodes, weights)
+        for m in inner:
+            if m.op == "NetOutput":
+                for source, t in zip(self.inputs(m, nodes), n.outputs, strict=False):
+                    nodes.append(helper.make_node("Identity", [source], [self.names[t]], name=f"{n.name}__{t}"))
+
+    # ---------------------------------------------------------------- operators
+    def operator(self, n: Node, nodes: list[Any]) -> None:
+        """One operator of the graph, with its bodies."""
+        ins = self.inputs(n, nodes)
+        outs = [self.names[t] if self.g.tensor(t).name or self.g.data_out[n.id] else "" for t in n.outputs]
+        if not n.subgraphs:
+            self.call(n, ins, outs, nodes)
             return
+        captured: set[int] = set()
         bodies = {}
         for s in n.subgraphs:
             body = self.g.scope(s)
-            if BODY not in body.attrs:
-                raise InputError("this subgraph is no body of an ONNX operator", where=body.name)
+            if BODY not in body.attrs or not n.source_op:
+                raise InputError("this subgraph is no body of an ONNX operator", where=n.name, got=n.op)
+            for m in (self.g.node(i) for i in body.nodes):
+                if m.op in DATA_LIKE and (m.attrs.get(CAPTURED) or n.source_op == "If"):
+                    captured.add(m.attrs[PARENT_INDEX])
+                    self.names[m.outputs[0]] = ins[m.attrs[PARENT_INDEX]]
             bodies[str(body.attrs[BODY])] = self.scope(s, body.name)
-        if n.subgraphs:
-            ins = ins[: len(ins) - self.captures(n, captured)]
-        node = helper.make_node(n.source_op, ins, outs, name=n.name, domain=domain, **bodies)
-        version = self.opsets.get(domain or "ai.onnx", 1)
-        node.attribute.extend(attribute(n, domain, version))
-        nodes.append(node)
+        if n.source_op == "If" and n.inputs[0] is not None and self.g.tensor(n.inputs[0]).dtype not in (None, "bool"):
+            ins[0] = self.truth(ins[0], n, nodes)
+        given = ins[:1] if n.source_op == "If" else [x for k, x in enumerate(ins) if k not in captured]
+        self.call(n, given, outs, nodes)
+        nodes[-1].attribute.extend(helper.make_attribute(k, b) for k, b in bodies.items())
 
-    def captures(self, n: Node, first: int) -> int:
-        """Inputs at the end that ONNX does not list: names the bodies take from outside."""
-        positions = {
-            self.g.node(i).attrs.get("_parent_node_index")
-            for s in n.subgraphs
-            for i in self.g.scope(s).nodes
-            if self.g.node(i).attrs.get(CAPTURED)
-        }
-        return max(first, len(positions)) if positions else 0
+    def truth(self, condition: str, n: Node, nodes: list[Any]) -> str:
+        """GE's int32 condition as ONNX's bool; a condition that is still the model's own bool stays."""
+        t = self.g.tensor(n.inputs[0] or 0)
+        if CONDITION in self.g.node(t.producer).attrs:
+            return condition
+        return Body(self.opsets["ai.onnx"], self.names.fresh, nodes).op("Cast", [condition], to=onnx.TensorProto.BOOL)
 
-    def alias(self, n: Node) -> None:
-        """A captured inner Data is the outer tensor under its own name."""
-        for s in n.subgraphs:
-            for i in self.g.scope(s).nodes:
-                inner = self.g.node(i)
-                if inner.attrs.get(CAPTURED):
-                    outer = n.inputs[inner.attrs["_parent_node_index"]]
-                    if outer is not None:
-                        self.names[inner.outputs[0]] = self.names[outer]
+    def call(self, n: Node, ins: list[str], outs: list[str], nodes: list[Any]) -> None:
+        """Append an operator whose inputs and outputs are named."""
+        body = Body(self.opsets["ai.onnx"], self.names.fresh, nodes)
+        if rewritten(n) and not n.subgraphs:
+            self.functions.call(n, ins, outs, body)
+        else:
+            self.emit(body, n, ins, outs)
 
-    def results(self, n: Node, nodes: list[onnx.NodeProto], weights: list[onnx.TensorProto]) -> Iterator[Any]:
+    def emit(self, body: Body, n: Node, ins: list[str], outs: list[str]) -> None:
+        """One operator with the types of its tensors and the node of the model behind it."""
+        base = None
+        if self.from_onnx:
+            base = self.history.model_node(n) if rewritten(n) else n
+            base = base if base is not None and base.source_op and base.source_op != "Initializer" else None
+        if not outs:
+            raise InputError("an operator without results cannot be run", where=n.name, got=n.op)
+        x = [None if t is None else self.history.tensor(t) for t in n.inputs]
+        for k, shape in n.attrs.get(EXPECTED, ()):
+            if k < len(x) and (t := x[k]) is not None:
+                x[k] = replace(t, shape=tuple(shape))
+        y = [t for o in n.outputs if (t := self.history.tensor(o)) is not None]
+        first = y[0].name if y else ""
+        emit(Call(
+            body, n, ins, outs, x, y, base, lambda d: self.opsets.get(d or "ai.onnx", 1),
+            lambda key: self.parts.attributes.get((first, key)) if base is n else None,
+        ))  # fmt: skip
+
+    def inputs(self, n: Node, nodes: list[Any]) -> list[str]:
+        """Names of a node's inputs; through a Reshape where it wants a shape its producer does not make."""
+        wanted = dict(n.attrs.get(EXPECTED, ()))
+        out = []
+        for k, t in enumerate(n.inputs):
+            if t is None:
+                out.append("")
+            elif k in wanted:
+                body = Body(self.opsets["ai.onnx"], self.names.fresh, nodes)
+                out.append(body.reshape(self.names[t], wanted[k], [self.names.fresh(f"{n.name}__in{k}")]))
+            else:
+                out.append(self.names[t])
+        return out
+
+    def results(self, n: Node, nodes: list[Any]) -> Iterator[Any]:
         """Outputs of a graph under the names the model gave them."""
         given = n.attrs.get(OUTPUT_NAMES, ())
         wanted = dict(n.attrs.get(EXPECTED, ()))
-        inner = {self.names[t] for t in n.inputs if t is not None}
-        for k, t in enumerate(n.inputs):
+        for k, (t, source) in enumerate(zip(n.inputs, self.inputs(n, nodes), strict=True)):
             if t is None:
                 continue
-            tensor = self.g.tensor(t)
-            source = self.reshaped(n, k, t, wanted, nodes, weights)
-            name = given[k] if k < len(given) and given[k] else source
-            if name != source or n.inputs.index(t) != k:
-                if name in inner or name in self.taken:
-                    name = self.fresh(f"{name}__out{k}")
+            again, maker = n.inputs.index(t) != k, self.g.node(self.g.tensor(t).producer)
+            name = str(given[k]) if k < len(given) and given[k] else source
+            if n.scope:  # a name of its own only where the body makes no value itself
+                own = maker.scope == n.scope and maker.op not in SOURCE_LIKE and not again
+                name = source if own else self.names.fresh(f"{name}__out")
+            elif again or self.names.taken_by(name) not in (None, t):
+                name = name if self.names.taken_by(name) is None else self.names.fresh(f"{name}__out")
+            if name != source:
                 nodes.append(helper.make_node("Identity", [source], [name], name=f"{n.name}__{k}"))
+            tensor = self.g.tensor(t)
             yield tensor_type(name, replace(tensor, shape=tuple(wanted[k])) if k in wanted else tensor)
 
-    def reshaped(
-        self,
-        n: Node,
-        index: int,
-        t: int,
-        wanted: dict[int, Any],
-        nodes: list[onnx.NodeProto],
-        weights: list[onnx.TensorProto],
-    ) -> str:
-        """Name of an input; through a Reshape where the reader wants a shape its producer does not make."""
-        if index not in wanted:
-            return self.names[t]
-        name = self.fresh(f"{n.name}__in{index}")
-        shape = helper.make_tensor(f"{name}_shape", onnx.TensorProto.INT64, [len(wanted[index])], wanted[index])
-        weights.append(shape)
-        nodes.append(helper.make_node("Reshape", [self.names[t], shape.name], [name], name=name))
-        return name
-
     # ---------------------------------------------------------------- constants
-    def constant(self, n: Node, nodes: list[onnx.NodeProto], weights: list[onnx.TensorProto]) -> None:
-        """An initialiser, from the graph, from the file, or (too large to be kept) as the nodes it was folded from."""
+    def constant(self, n: Node, nodes: list[Any], weights: list[Any], old: dict[int, str]) -> None:
+        """An initialiser, from the graph, from the file, computed, or as the nodes it was folded from."""
         t = self.g.tensor(n.outputs[0])
-        value = n.attrs.get(VALUE)
+        value, proto = n.attrs.get(VALUE), self.values.proto(n)
         if isinstance(value, ConstantValue):
             weights.append(initializer(self.names[t.id], value))
-        elif t.name in self.weights and not n.origin:
+        elif proto is not None:
             kept = onnx.TensorProto()
-            kept.CopyFrom(self.weights[t.name])
+            kept.CopyFrom(proto)
             kept.name = self.names[t.id]
             weights.append(kept)
-        elif n.origin and self.before is not None:
-            old = self.before.node(n.origin[0])
-            match = next((o for o in old.outputs if self.before.tensor(o).name == t.name), old.outputs[0])
-            source = self.original(self.before, match, nodes, weights)
+        elif RECIPE in n.attrs and (array := self.values.array(n.id)) is not None and t.dtype in NUMPY_DTYPES:
+            weights.append(
+                numpy_helper.from_array(array.astype(NUMPY_DTYPES[t.dtype]).reshape(t.shape), self.names[t.id])
+            )
+        elif n.origin and n.origin[0] != n.id and RECIPE not in n.attrs:
+            source = self.folded(n.origin[0], t.name, nodes, weights, old)
             nodes.append(helper.make_node("Identity", [source], [self.names[t.id]], name=f"{n.name}__same"))
         else:
             raise InputError(
-                "the value of a constant is not known",
-                where=n.name,
-                todo="Give the model it was loaded from (model=…, before=…).",
+                "the value of a constant is not known", where=n.name, todo="Give the model it was loaded from."
             )
 
-    def original(self, g: Graph, t: int, nodes: list[onnx.NodeProto], weights: list[onnx.TensorProto]) -> str:
-        """Write the producer of a tensor of the loaded graph, and what it needs; returns the tensor's name here."""
-        if t in self.old_names:
-            return self.old_names[t]
-        tensor = g.tensor(t)
-        n = g.node(tensor.producer)
-        for o in n.outputs:
-            self.old_names[o] = self.fresh(f"{g.tensor(o).name}__before")
-        if n.op in CONST_LIKE:
-            value = n.attrs.get(VALUE)
-            if isinstance(value, ConstantValue):
-                weights.append(initializer(self.old_names[t], value))
-            elif tensor.name in self.weights:
-                kept = onnx.TensorProto()
-                kept.CopyFrom(self.weights[tensor.name])
-                kept.name = self.old_names[t]
-                weights.append(kept)
+    def folded(self, i: int, name: str, nodes: list[Any], weights: list[Any], old: dict[int, str]) -> str:
+        """Write the operator a constant was folded from, and what it needs; returns the name of its result."""
+        n = self.history.node(i)
+        if n is not None and n.op in DATA_LIKE and i < len(self.g.nodes) and self.g.nodes[i] is not None:
+            return self.names[n.outputs[0]]
+        if n is None or n.op in DATA_LIKE or n.subgraphs:
+            raise InputError("a constant was folded from something ONNX cannot express", where=name, got=n and n.op)
+        outs = [x for o in n.outputs if (x := self.history.tensor(o)) is not None]
+        wanted = next((x for x in outs if x.name == name), outs[0])
+        if wanted.id not in old:
+            for x in outs:
+                old[x.id] = self.names.fresh(f"{x.name or n.name}__before")
+            value, proto = n.attrs.get(VALUE), self.values.proto(n)
+            if n.op in CONST_LIKE and isinstance(value, ConstantValue):
+                weights.append(initializer(old[wanted.id], value))
+            elif n.op in CONST_LIKE and proto is not None:
+                weights.append(onnx.TensorProto())
+                weights[-1].CopyFrom(proto)
+                weights[-1].name = old[wanted.id]
+            elif n.op in CONST_LIKE:
+                if not n.origin or n.origin[0] == i:
+                    raise InputError("the value of a constant is not known", where=n.name, todo="Give the model.")
+                old[wanted.id] = self.folded(n.origin[0], wanted.name, nodes, weights, old)
             else:
-                raise InputError("the value of a constant is not known", where=n.name, todo="Give model=….")
-            return self.old_names[t]
-        if n.op in DATA_LIKE or not n.source_op or n.subgraphs:
-            raise InputError("a constant was folded from something ONNX cannot express", where=n.name, got=n.op)
-        ins = ["" if i is None else self.original(g, i, nodes, weights) for i in n.inputs]
-        domain = str(n.attrs.get(DOMAIN, ""))
-        node = helper.make_node(
-            n.source_op, ins, [self.old_names[o] for o in n.outputs], name=f"{n.name}__before", domain=domain
-        )
-        node.attribute.extend(attribute(n, domain, self.opsets.get(domain or "ai.onnx", 1)))
-        nodes.append(node)
-        return self.old_names[t]
-
-    def fresh(self, wanted: str) -> str:
-        """A tensor name nobody has."""
-        name, k = wanted, 1
-        while name in self.taken:
-            k += 1
-            name = f"{wanted}_{k}"
-        self.taken.add(name)
-        return name
+                tensors = [None if x is None else self.history.tensor(x) for x in n.inputs]
+                ins = ["" if x is None else self.folded(x.producer, x.name, nodes, weights, old) for x in tensors]
+                self.call(n, ins, [old[x.id] for x in outs], nodes)
+        return old[wanted.id]

@@ -145,3 +145,21 @@ _DIMENSIONS = {
     "MaxPool": "MaxPool3D",
     "AveragePool": "AvgPool3D",
 }
+
+_BACK = {
+    **{t: t for t in _SAME},
+    **{g: t for t, g in _RENAMED.items() if list(_RENAMED.values()).count(g) == 1 and g not in _SAME},
+    "Conv2D": "Conv", "Conv3D": "Conv", "DepthwiseConv2D": "Conv", "Conv2DTranspose": "ConvTranspose",
+    "BatchMatMulV2": "MatMul", "MatMulV2": "MatMul", "SqueezeV3": "Squeeze", "UnsqueezeV3": "Unsqueeze", "ConcatD": "Concat",
+    "StridedSliceV2": "Slice", "PadV3": "Pad", "MaxPoolV3": "MaxPool", "AvgPoolV2": "AveragePool", "Transpose": "Transpose",
+    "Tanh": "Tanh", "Trilu": "Trilu",
+}  # fmt: skip
+
+
+def onnx_type(op: str) -> str:
+    """ONNX operator of a GE type whose inputs and attributes mean the same in both; "" for any other.
+
+    >>> onnx_type("RealDiv"), onnx_type("Muls")
+    ('Div', '')
+    """
+    return _BACK.get(op, "")

@@ -51,6 +51,7 @@ class _Call:
     values: Mapping[str, Proto] | None = None
     opsets: Mapping[str, int] = field(default_factory=dict)
     chain: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
 
 
 class Flattener:
@@ -138,7 +139,8 @@ class Flattener:
                              todo="Raise node_limit, or load a part of the model.")  # fmt: skip
         domain = n.domain or "ai.onnx"
         name = self._name(n, call)
-        node = NodeRecord(name, n.op_type, domain, call.opsets.get(domain, 0), inputs, outputs, n, function=call.chain)
+        node = NodeRecord(name, n.op_type, domain, call.opsets.get(domain, 0), inputs, outputs, n, function=call.chain,
+                          calls=call.calls)  # fmt: skip
         k = 0
         for a in n.attribute:
             if a.ref_attr_name:
@@ -188,7 +190,8 @@ class Flattener:
             if value is not None:
                 values[a.name] = value
         opsets = {o.domain or "ai.onnx": o.version for o in f.opset_import}
-        inner = _Call(f"{name}/", values, opsets, (*call.chain, f"{f.domain}::{f.name}" if f.domain else f.name))
+        inner = _Call(f"{name}/", values, opsets, (*call.chain, f"{f.domain}::{f.name}" if f.domain else f.name),
+                      (*call.calls, name))  # fmt: skip
         level = _Level(None, 0)
         for i, formal in enumerate(f.input):
             actual = inputs[i] if i < len(inputs) else None
@@ -225,6 +228,7 @@ class Flattener:
                     [actual],
                     None,
                     function=inner.chain,
+                    calls=inner.calls,
                 )
             )
         self.from_functions += len(record.nodes) - before

@@ -18,7 +18,7 @@ Proto = Any
 class NodeRecord:
     """One operator. ``inputs``/``outputs`` are symbols (None: absent). ``attributes`` are AttributeProto without graphs.
 
-    ``function`` is the chain of local functions it was expanded from, outermost first.
+    ``function`` is the chain of local functions it was expanded from, outermost first; ``calls`` the names of the calling nodes.
     """
 
     name: str
@@ -31,6 +31,7 @@ class NodeRecord:
     attributes: list[Proto] = field(default_factory=list)
     bodies: list[tuple[str, GraphRecord]] = field(default_factory=list)
     function: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

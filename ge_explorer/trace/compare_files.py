@@ -20,7 +20,7 @@ from ge_explorer.trace.match_files import Match, match_nodes
 from ge_explorer.trace.recorded import snapshot_of
 from ge_explorer.trace.state import SYNC_OPS, Snapshot
 
-NOISE = frozenset({"_gx_names", "_gx_format"})
+NOISE = frozenset({"_gx_names", "_gx_format", "_gx_call"})
 EventKey = tuple[str, str, str]
 """Sender, receiver, kind."""
 

@@ -11,7 +11,7 @@ from ge_explorer.text import Text
 from ge_explorer.views import compare_tables, svg_memory_ab, svg_timeline, timeline
 from ge_explorer.views.comparison import CompareSide, Comparison
 from ge_explorer.views.memory_life import Lives, lives
-from ge_explorer.views.table_html import table_html, text
+from ge_explorer.views.table_html import origin_html, table_html, text
 from ge_explorer.views.timeline_layout import place
 
 NO_TIME = Text("There is no timeline.", "没有时间线。")
@@ -31,6 +31,23 @@ def head_html(c: Comparison, lang: str) -> str:
         f'<p class="gxp-lead">{text(compare_tables.sentence(c), lang)}</p>'
         f'<div class="gxp-abf">{table_html(compare_tables.figures(c), lang)}</div>{said}'
     )
+
+
+def short_head_html(c: Comparison, lang: str) -> str:
+    """The same in two lines: conclusion, then each figure as "value of A → value of B"; the notes as the tooltip."""
+    said = " ".join(n.get(lang) for n in compare_tables.notes(c))
+    out = []
+    for row in compare_tables.figures(c).rows:
+        name, a, b, step = row.cells
+        same = a[0].text == b[0].text
+        values = text(a[0].text, lang) if same else f"{text(a[0].text, lang)} → {text(b[0].text, lang)}"
+        change = "" if same or step[0].text.en == "–" else f' <span class="gxp-muted">{text(step[0].text, lang)}</span>'
+        origin = origin_html(name[0].origin, lang)
+        out.append(
+            f'<span><span class="gxp-muted">{text(name[0].text, lang)}</span> <b>{values}</b>{change}{origin}</span>'
+        )
+    lead = f'<p class="gxp-lead" title="{escape(said, quote=True)}">{text(compare_tables.sentence(c), lang)}</p>'
+    return f'{lead}<div class="gxp-head">{"".join(out)}</div>'
 
 
 def name_html(letter: str, side: CompareSide, lang: str) -> str:

@@ -10,6 +10,7 @@ from ge_explorer.text import Text
 from ge_explorer.trace.state import SYNC_OPS
 from ge_explorer.views import compare_files
 from ge_explorer.views.comparison import CompareSide, Comparison
+from ge_explorer.views.figures import VERDICTS
 from ge_explorer.views.marks import number, plain, size, us
 from ge_explorer.views.table import Column, Part, Row, Table, TablePicture, cut, words
 from ge_explorer.views.wording import percent, ratio
@@ -63,7 +64,7 @@ def figures(c: Comparison) -> Table:
     rows.append(_amount(Text("busy, all streams", "各流忙碌合计"), busy, us, lambda n: us(n, signed=True)))
     if a.overlap or b.overlap:
         none = Text("not applicable", "不适用")
-        said = [none if s.overlap is None else Text(f"{ratio(s.overlap[0])} {s.overlap[1]}") for s in (a, b)]
+        said = [none if s.overlap is None else _overlap(*s.overlap) for s in (a, b)]
         step = _NONE if not (a.overlap and b.overlap) else Text(ratio(b.overlap[0] - a.overlap[0], sign=True))
         rows.append(_row(Text("overlap", "重叠率"), said[0], said[1], step, Origin.MODEL))
     columns = (
@@ -139,6 +140,11 @@ def _count(label: Text, a: int | None, b: int | None, origin: Origin) -> Row:
     told = [_NONE if x is None else Text(number(x)) for x in (a, b)]
     step = _NONE if a is None or b is None else Text(number(b - a, signed=True))
     return _row(label, told[0], told[1], step, origin)
+
+
+def _overlap(value: float, verdict: str) -> Text:
+    word = VERDICTS.get(verdict, Text(verdict))
+    return Text(f"{ratio(value)} {word.en}", f"{ratio(value)} {word.get('zh')}")
 
 
 def _amount(

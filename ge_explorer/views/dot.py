@@ -9,6 +9,8 @@ from typing import Any
 from ge_explorer.errors import OptionError
 from ge_explorer.trace.state import Snapshot
 from ge_explorer.views.drawn import drawn_graph
+from ge_explorer.views.fold_instances import Folding
+from ge_explorer.views.folding import fold_state
 from ge_explorer.views.palette import Identities, swatch
 
 MAX_NODES = 2000
@@ -16,11 +18,17 @@ MAX_NODES = 2000
 SECONDS = 5
 
 
-def build(s: Snapshot, identities: Identities | None = None, step: int = -1) -> Any:
-    """``graphviz.Digraph`` of a snapshot; names are quoted by the library. OptionError above ``MAX_NODES`` nodes."""
+def build(s: Snapshot, identities: Identities | None = None, step: int = -1, folding: Folding | None = None) -> Any:
+    """``graphviz.Digraph`` of a snapshot; names are quoted by the library. OptionError above ``MAX_NODES`` nodes.
+
+    ``folding``: functions or modules as one box per stream.
+    """
     import graphviz
 
     s = s.evolve(graph=drawn_graph(s.graph))
+    if folding is not None and not folding.nothing:
+        table = identities.by_step[step + 1] if identities is not None and step + 1 < len(identities.by_step) else {}
+        s = fold_state(s, folding, {k: identities.items[i] for k, i in table.items()} if identities else {}).states[0]
     if len(s.graph) > MAX_NODES:
         raise OptionError("too many nodes for Graphviz", got=len(s.graph), todo=f"At most {MAX_NODES}; use the canvas.")
     out = graphviz.Digraph(s.graph.name, graph_attr={"rankdir": "LR"}, node_attr={"shape": "box", "fontsize": "10"})

@@ -39,7 +39,7 @@ _STRENGTH = {
     "C2": (Text("C2"), Text("Split streams and limit cores", "分流并限核")),
     "C3": (Text("C3"), Text("Split, limit cores, add manual sync points", "分流、限核、手工同步点")),
 }
-_VERDICT = {
+VERDICTS = {
     "real": Text("real", "真并行"),
     "partial": Text("partial", "部分并行"),
     "fake": Text("fake", "假并行"),
@@ -130,7 +130,7 @@ def _overlap(now: StrengthFigures | None, failed: bool) -> dict[str, Any]:
     if now.overlap_pct is None:
         tip = Text("No side stream, so nothing can overlap", "没有旁路流，不存在重叠")
         return _figure("overlap", label, NOT_APPLICABLE, tip=tip, plain=True)
-    word = _VERDICT.get(now.verdict, Text(now.verdict))
+    word = VERDICTS.get(now.verdict, Text(now.verdict))
     tip = Text("Side window hidden behind the longest main operator", "旁路窗口被主流最长算子掩盖的比例")
     return _figure("overlap", label, ratio(now.overlap_pct), "", (word,), Origin.MODEL, tip)
 

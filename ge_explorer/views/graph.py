@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,17 +14,22 @@ from ge_explorer.text import Text
 from ge_explorer.trace.state import Snapshot
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views.drawn import drawn
+from ge_explorer.views.fold_instances import Folding
+from ge_explorer.views.folding import Folded, fold
 from ge_explorer.views.layout_frames import frame_of
 from ge_explorer.views.palette import Identities, StreamIdentity, identify
 from ge_explorer.views.picture import (
+    KIND_BOX,
     KIND_CONST,
     KIND_DATA,
     KIND_OP,
     KIND_SYNC,
     NO_COMPARE,
+    BoxPicture,
     EventPicture,
     Frame,
     GraphPicture,
+    Insides,
     LayoutName,
     StepPicture,
 )
@@ -53,16 +58,26 @@ def build(
     identities: Identities | None = None,
     columns: Mapping[int, int] | None = None,
     lane_keys: Sequence[int] = (),
+    folding: Folding | None = None,
 ) -> GraphPicture:
     """Picture of every step of ``trace``.
 
     ``step`` is shown first (None: the last one), ``compare`` the second step of a comparison (None: none); both count from -1,
     the state before the first step. ``identities`` keep letters and colours of an earlier run (default: given afresh).
     ``columns`` (node id -> column) and ``lane_keys`` line the lane layout up with that of another graph.
+    ``folding``: functions, modules or scopes drawn as one box per stream (see ``views/folding.py``).
     """
     who = identities or identify(trace)
     snapshots = drawn([trace.snapshot(k) for k in range(-1, len(trace.steps))])
     universe = _universe(snapshots)
+    whole, folded = snapshots, None
+    if folding is not None:
+        own = [_colours(who, k - 1, s, universe) for k, s in enumerate(snapshots)] if not folding.nothing else []
+        parts = dict(zip(universe.ids, _lanes(own, snapshots, universe).tolist(), strict=True)) if own else {}
+        folded = fold(snapshots, folding, parts, {x.index: x.letter for x in who.items})
+        snapshots = list(folded.states)
+        if folded.boxes:
+            universe = _universe(snapshots, folded.boxes)
     wide = len(who.items) > 250
     palette = np.full((len(snapshots), len(universe.ids)), 0xFFFF if wide else 0xFF, np.uint16 if wide else np.uint8)
     colours = [_colours(who, k - 1, s, universe) for k, s in enumerate(snapshots)]
@@ -87,18 +102,42 @@ def build(
     for k, (s, f) in enumerate(zip(snapshots, frame_no, strict=True)):
         title = trace.steps[k - 1].title if k else _INITIAL
         name = trace.steps[k - 1].name if k else ""
-        streams = _streams(s, who, k - 1)
+        streams = _streams(whole[k], who, k - 1)
         alive = tuple((event_at[e.uid, e.send, e.recv], e.id) for e in (s.sync.events if s.sync else ()))
-        alt = _alt(k, len(trace.steps), title, s, who, streams, len(alive))
+        count = len(s.sync.events) if (s := whole[k]).sync is not None else 0
+        alt = _alt(k, len(trace.steps), title, s, who, streams, count)
         steps.append(StepPicture(name, title, f, streams, alive, alt))
     return GraphPicture(
         trace.initial.graph.name, universe.ids, universe.names, universe.ops, universe.kinds, who.items, palette,
         tuple(frames), tuple(steps), events, _rules(trace),
         len(trace.steps) - 1 if step is None else step, NO_COMPARE if compare is None else compare, layout,
+        boxes=_boxes(folded, universe) if folded is not None else {}, insides=_insides(folded, universe, folding),
     )  # fmt: skip
 
 
-def _universe(snapshots: Sequence[Snapshot]) -> _Universe:
+def _boxes(folded: Folded, u: _Universe) -> dict[int, BoxPicture]:
+    """Row -> what a box stands for."""
+    at = {i: k for k, i in enumerate(u.ids)}
+    return {
+        at[b.id]: BoxPicture(b.instance.key, b.instance.title, b.instance.type, b.members, b.total)
+        for b in folded.boxes.values()
+        if b.id in at
+    }
+
+
+def _insides(folded: Folded | None, u: _Universe, folding: Folding | None) -> Insides | None:
+    """For the control of the canvas: what can be folded here, and the instance each drawn node is in."""
+    known = folded.known if folded is not None else None
+    if known is None or folding is None or not known.kinds:
+        return None
+    keys = [k for k in known.found if known.sizes[k] > 1]
+    number = {k: n for n, k in enumerate(keys)}
+    inner = tuple(next((number[k] for k in reversed(known.chain.get(i, ())) if k in number), -1) for i in u.ids)
+    rows = tuple((k, known.found[k].title, known.found[k].type, number.get(known.found[k].parent, -1)) for k in keys)
+    return Insides(known.kinds, folding.kind, tuple(sorted(folding.flipped)), rows, inner)
+
+
+def _universe(snapshots: Sequence[Snapshot], boxes: Collection[int] = ()) -> _Universe:
     graphs: list[Graph] = []
     for s in snapshots:
         if not graphs or s.graph is not graphs[-1]:
@@ -108,12 +147,14 @@ def _universe(snapshots: Sequence[Snapshot]) -> _Universe:
         if g is not graphs[0] and len(graphs) > 1 and g.nodes is graphs[0].nodes:
             continue
         names = g.unique_names
-        latest.update({n.id: (names[n.id], n.op) for n in g})
+        latest.update({n.id: (n.name if n.id in boxes else names[n.id], n.op) for n in g})
     ids = tuple(sorted(latest))
     index = np.full((ids[-1] + 1) if ids else 0, -1, np.int32)
     index[list(ids)] = np.arange(len(ids), dtype=np.int32)
     ops = tuple(latest[i][1] for i in ids)
-    kinds = np.fromiter((_kind(op) for op in ops), np.uint8, len(ops))
+    kinds = np.fromiter(
+        (KIND_BOX if i in boxes else _kind(op) for i, op in zip(ids, ops, strict=True)), np.uint8, len(ops)
+    )
     return _Universe(ids, index, tuple(latest[i][0] for i in ids), ops, kinds)
 
 

@@ -41,7 +41,9 @@ FACET_LABELS = {
     "body end": Text("end of a body", "子图结尾"),
     "fusion": Text("fusion", "融合"), "core limit": Text("core limit", "核数限制"), "attributes": Text("attributes", "属性"),
     "parallel group": Text("parallel group", "并行组"), "control": Text("control edge", "控制边"),
-    "scope": Text("subgraph", "子图"), "branch": Text("branch", "分支"), "shape": Text("shape", "形状"), "input": Text("input", "输入"),
+    "scope": Text("subgraph", "子图"), "branch": Text("branch", "分支"), "shape": Text("shape", "形状"),
+    "input": Text("input", "输入"), "format": Text("format", "格式"),
+    "dtype": Text("element type", "元素类型"), "readers": Text("readers", "读者"),
 }  # fmt: skip
 """What a decision is about, in words, by its ``facet``: first those the passes use, then the facets of the snapshot."""
 _ATTRS = {

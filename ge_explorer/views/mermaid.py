@@ -11,9 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ge_explorer.ids import Ref
+from ge_explorer.ids import node as node_ref
 from ge_explorer.text import Text
 from ge_explorer.trace.state import Snapshot
 from ge_explorer.views.drawn import drawn_graph
+from ge_explorer.views.fold_instances import Folding
+from ge_explorer.views.folding import fold_state
 from ge_explorer.views.marks import NO_MARK, Mark, by_letter, plain, stream_marks
 from ge_explorer.views.palette import StreamIdentity
 from ge_explorer.views.theme import Theme
@@ -67,12 +70,24 @@ def build(
     theme: Theme | None = None,
     max_edges: int = MAX_EDGES,
     max_chars: int = MAX_CHARS,
+    folding: Folding | None = None,
 ) -> MermaidText:
-    """Mermaid flowchart of ``s`` within the limits. Constants and weights are left out (they run nothing)."""
+    """Mermaid flowchart of ``s`` within the limits. Constants and weights are left out (they run nothing).
+
+    ``folding``: functions or modules as one box per stream.
+    """
     theme = theme or Theme()
     s = s.evolve(graph=drawn_graph(s.graph))
+    if folding is not None and not folding.nothing:
+        folded = fold_state(s, folding, identities)
+        s = folded.states[0]
+        selected = [node_ref(folded.of.get(r.id, r.id)) if r.kind == "node" else r for r in selected]
     marks = stream_marks(s, identities)
-    chosen = [r.id for r in selected if r.kind == "node" and 0 <= r.id < s.graph.id_bound and s.graph.nodes[r.id]]
+    chosen = [
+        r.id
+        for r in dict.fromkeys(selected)
+        if r.kind == "node" and 0 <= r.id < s.graph.id_bound and s.graph.nodes[r.id]
+    ]
     work = [
         i for i in s.graph.node_ids if not (s.graph.node(i).is_source and s.graph.node(i).op not in ("Data", "RefData"))
     ]

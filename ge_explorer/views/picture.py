@@ -18,7 +18,7 @@ LayoutName = Literal["lanes", "layered"]
 LAYOUTS: tuple[LayoutName, ...] = ("lanes", "layered")
 NO_COMPARE = -2
 """Value of ``compare`` when there is no second step."""
-KIND_OP, KIND_DATA, KIND_CONST, KIND_SYNC = 0, 1, 2, 3
+KIND_OP, KIND_DATA, KIND_CONST, KIND_SYNC, KIND_BOX = 0, 1, 2, 3, 4
 EDGE_DATA, EDGE_CONTROL, EDGE_LONG = 0, 1, 4
 """Kinds of an edge; ``EDGE_LONG`` is a flag on top: drawn faded in the layered layout."""
 
@@ -34,6 +34,30 @@ class Fold:
     width: float
     text: Text
     nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoxPicture:
+    """A node that stands for a folded instance, or for its part on one stream: ``members`` of ``total`` node ids."""
+
+    key: str
+    title: str
+    type: str
+    members: tuple[int, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Insides:
+    """What can be folded. ``kinds``: offered values of ``fold``; ``rows``: (key, title, type, row of the parent or -1) of every
+    instance; ``inner``: row of the innermost instance of each drawn node, -1 none.
+    """
+
+    kinds: tuple[str, ...]
+    fold: str
+    flipped: tuple[str, ...]
+    rows: tuple[tuple[str, str, str, int], ...]
+    inner: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +147,9 @@ class GraphPicture:
     layout: LayoutName = "lanes"
     marks: Mapping[int, str] = field(default_factory=dict)
     """Row of the node table -> sign drawn at its corner (``+ − ~ →``); nodes without one are drawn faint when there are any."""
+    boxes: Mapping[int, BoxPicture] = field(default_factory=dict)
+    """Row of the node table -> the folded instance drawn there."""
+    insides: Insides | None = None
     alone: bool = False
     """One state and no steps: a lane without nodes is "not here" instead of "not at this step"."""
 
@@ -196,6 +223,8 @@ class GraphPicture:
             ],
             "frames": frames,
             **({"alone": True} if self.alone else {}),
+            **({"boxes": {str(k): _box(b) for k, b in self.boxes.items()}} if self.boxes else {}),
+            **({"insides": _inside(self.insides)} if self.insides is not None else {}),
             **({"marks": {str(k): v for k, v in self.marks.items()}} if self.marks else {}),
         }
         return {
@@ -225,6 +254,17 @@ def canvas_script() -> str:
 
 def _both(t: Text) -> dict[str, str]:
     return {"en": t.en, "zh": t.get("zh")}
+
+
+def _box(b: BoxPicture) -> dict[str, Any]:
+    return {"key": b.key, "title": b.title, "type": b.type, "members": list(b.members), "total": b.total}
+
+
+def _inside(x: Insides) -> dict[str, Any]:
+    return {
+        "kinds": list(x.kinds), "fold": x.fold, "flipped": list(x.flipped), "rows": [list(r) for r in x.rows],
+        "inner": list(x.inner),
+    }  # fmt: skip
 
 
 def _stream(x: StreamIdentity) -> dict[str, Any]:

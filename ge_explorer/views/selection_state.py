@@ -14,6 +14,7 @@ from typing import Any
 from ge_explorer.errors import OptionError
 from ge_explorer.ids import Ref
 from ge_explorer.text import LANGUAGES
+from ge_explorer.views.fold_instances import FOLDS
 
 NO_COMPARE = -2
 """``compare`` when no second step is chosen (-1 is the state before the first step)."""
@@ -32,6 +33,7 @@ class SelectionState:
     when nothing is chosen. ``strength``, ``disabled``, ``options`` and ``chip`` mirror the session's settings, so that a
     copied state restores the result too. ``strength`` "": the graph as it is. ``views`` are the opened sub-views by tab (none:
     a tab's first). ``kept`` is A of the A/B tab: settings as the text of a state, ``dump``, or "" for nothing.
+    ``fold`` and ``flipped`` say which functions or modules are drawn as one box (``views.fold_instances.Folding``).
     """
 
     step: int = -1
@@ -49,12 +51,15 @@ class SelectionState:
     tab: str = "timeline"
     views: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     kept: str = ""
+    fold: str = ""
+    flipped: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         for name, value, allowed in (
             ("lang", self.lang, LANGUAGES),
             ("layout", self.layout, LAYOUTS),
             ("tab", self.tab, TABS),
+            ("fold", self.fold, FOLDS),
         ):
             if value not in allowed:
                 raise OptionError(
@@ -82,6 +87,7 @@ class SelectionState:
         plain: dict[str, Any] = {
             "selected": [str(r) for r in self.selected],
             "disabled": sorted(self.disabled),
+            "flipped": sorted(self.flipped),
             "options": dict(sorted(self.options.items())),
             "views": dict(sorted(self.views.items())),
             "window": None if self.window is None else list(self.window),
@@ -147,7 +153,7 @@ def _read(name: str, value: Any) -> Any:
     try:
         if name == "selected":
             return tuple(Ref.parse(str(r)) for r in _list(value))
-        if name == "disabled":
+        if name in ("disabled", "flipped"):
             return frozenset(str(k) for k in _list(value))
         if name in ("options", "views"):
             return {str(k): str(v) for k, v in dict(value).items()}

@@ -167,6 +167,22 @@ class _Writer:
         radius = h / 2 if pill else 3
         faint = ' opacity="0.45"' if self.p.marks and i not in self.p.marks else ""
         out = [f'<g data-ref="{ref}"{faint}><title>{escape(name)} ({escape(op)})</title>']
+        if i in self.p.boxes:  # a second outline behind: more than one node
+            edge = f"e{stream % 8}" if stream >= 0 else "s-ink3"
+            behind = LIGHT.stream(stream) if stream >= 0 else LIGHT.ink3
+            out.append(
+                rect(
+                    x + 3,
+                    y - 3,
+                    NODE_W,
+                    h,
+                    fill=LIGHT.bg,
+                    fill_class="f-bg",
+                    stroke=behind,
+                    stroke_class=edge,
+                    extra=' rx="3"',
+                )
+            )
         if stream < 0:
             out.append(rect(x, y, NODE_W, h, fill=LIGHT.bg, fill_class="f-bg", stroke=LIGHT.ink3, stroke_class="s-ink3",
                             extra=f' rx="{radius:.0f}"'))  # fmt: skip

@@ -9,6 +9,8 @@ Traits that others set and observe
               A click in the browser replaces it; setting it from Python outlines the same things.
 ``lang``      "en" or "zh".
 ``height``    int, pixels of the drawing (304 in the explorer).
+``fold``      "", "functions" or "scopes"; ``flipped``: keys of instances that are the other way. The browser writes both on a
+              gesture; whoever shows the picture observes them and shows one that is folded so. ``foldable``: offer that.
 ``linked``    bool: panning and zooming are written to ``viewport`` (scale and place of the x axis, vertical scale), so that a
               second canvas of the same columns, linked in the browser, moves along.
 
@@ -36,6 +38,7 @@ import anywidget
 from traitlets import Bool, Bytes, Dict, Float, Int, List, Unicode
 
 from ge_explorer.trace.trace import Trace
+from ge_explorer.views.fold_instances import Folding
 from ge_explorer.views.graph import build
 from ge_explorer.views.palette import Identities
 from ge_explorer.views.picture import NO_COMPARE, GraphPicture, LayoutName, canvas_script
@@ -54,6 +57,9 @@ class GraphCanvas(anywidget.AnyWidget):
     height = Int(304).tag(sync=True)
     linked = Bool(False).tag(sync=True)
     viewport = List(Float()).tag(sync=True)
+    foldable = Bool(False).tag(sync=True)
+    fold = Unicode("").tag(sync=True)
+    flipped = List(Unicode()).tag(sync=True)
     meta = Dict().tag(sync=True)
     positions = Bytes(b"").tag(sync=True)
     edges = Bytes(b"").tag(sync=True)
@@ -87,9 +93,10 @@ def graph(
     lang: str = "en",
     height: int = 304,
     identities: Identities | None = None,
+    fold: str = "",
 ) -> Any:
-    """The canvas alone in a notebook cell; ``step`` None shows the last one."""
-    picture = build(trace, step, compare, layout, identities)
+    """The canvas alone in a notebook cell; ``step`` None shows the last one. ``fold``: "functions" or "scopes" as boxes."""
+    picture = build(trace, step, compare, layout, identities, folding=Folding(fold))
     canvas = GraphCanvas(
         step=picture.step,
         compare=picture.compare,
@@ -97,6 +104,14 @@ def graph(
         selected=list(selected),
         lang=lang,
         height=height,
+        foldable=True,
+        fold=fold,
     )
     canvas.show_picture(picture)
+
+    def again(_change: object) -> None:
+        given = Folding(canvas.fold, frozenset(canvas.flipped))
+        canvas.show_picture(build(trace, canvas.step, canvas.compare, layout, identities, folding=given))
+
+    canvas.observe(again, ["fold", "flipped"])
     return canvas

@@ -44,14 +44,15 @@ _TOO_LARGE = Text(
 class CompareView:
     """``widget`` shows ``comparison``; ``show`` exchanges it. ``view`` is the open part below the graphs.
 
-    ``on_select`` is told references that B knows; ``head_extra`` is ready HTML in front of the switch (buttons of a host).
+    ``on_select`` is told references that B knows, ``on_view`` the part that was opened. ``short``: figures in one line.
     """
 
     def __init__(
         self, on_select: OnSelect | None = None, *, lang: str = "en", view: str = "", height: int = 260,
-        on_view: Callable[[str], None] | None = None,
+        on_view: Callable[[str], None] | None = None, short: bool = False,
     ) -> None:  # fmt: skip
         self.on_select, self.on_view, self.lang, self.height = on_select, on_view, lang, height
+        self.short = short
         self.view = view if view in VIEWS else "differences"
         self.kind, self.query = "", ""
         self.selected: tuple[Ref, ...] = ()
@@ -73,6 +74,7 @@ class CompareView:
         for side, canvas in enumerate(self.graphs):
             canvas.observe(lambda change, side=side: self._canvas(side, change), "selected")
         self.body.observe(self._clicked, "clicked")
+        self.body.observe(self._sized, "ground")
         self._drawn: Comparison | None = None
         self._quiet = False
 
@@ -91,7 +93,7 @@ class CompareView:
         lang = self.lang
         for part in (self.head, self.body, *self.names, *self.graphs):
             part.lang = lang
-        self.head.html = compare_html.head_html(c, lang)
+        self.head.html = (compare_html.short_head_html if self.short else compare_html.head_html)(c, lang)
         small = max(len(c.a.state.graph), len(c.b.state.graph)) <= _SAME_GRAPH
         if self._drawn is not c and small:
             drawn = pictures(c)
@@ -123,12 +125,22 @@ class CompareView:
             beside += find_html(self.query, lang)
         return switch_html(shown, self.view, lang, beside + button_html("export", _EXPORT, lang))
 
+    @property
+    def _px(self) -> int:
+        """Width of the pictures: that of the page as last measured."""
+        wide = self.body.ground.get("w")
+        return min(1600, max(440, wide - 24)) if isinstance(wide, int) and wide > 0 else 1000
+
+    def _sized(self, _change: object) -> None:
+        if self.view in ("timelines", "memory"):
+            self.update()
+
     def _part(self, c: Comparison) -> str:
         lang = self.lang
         if self.view == "timelines":
-            return compare_html.marked(compare_html.timelines_html(c, lang), self.selected)
+            return compare_html.marked(compare_html.timelines_html(c, lang, self._px), self.selected)
         if self.view == "memory":
-            return compare_html.memory_html(c, lang)
+            return compare_html.memory_html(c, lang, self._px)
         if self.view == "agreement":
             found = compare_tables.agreement(c)
             if found is None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from html import escape
+from os import PathLike
 from typing import Any
 
 import ipywidgets as w
 
 from ge_explorer import examples
 from ge_explorer.api import open_session
+from ge_explorer.device.profile import ProfileSource
 from ge_explorer.errors import GxError
 from ge_explorer.ids import Ref
 from ge_explorer.plan.model import Plan
@@ -19,6 +21,7 @@ from ge_explorer.session import DEFAULT_CHIP, Session
 from ge_explorer.views import graph
 from ge_explorer.views.figures import figures_model
 from ge_explorer.views.find import find
+from ge_explorer.views.fold_instances import Folding
 from ge_explorer.views.inspector import Inspector
 from ge_explorer.views.picture import LayoutName
 from ge_explorer.views.related import part_nodes
@@ -63,7 +66,7 @@ class Explorer:
         self.inspector = ShellPart(part="inspector")
         self.state = ShellPart(part="state")
         self.status = ShellPart(part="status")
-        self.canvas = GraphCanvas()
+        self.canvas = GraphCanvas(foldable=True)
         self.area = PanelArea(self.state, self._select, self._viewed, self._kept)
         self._hits: list[Ref] = []
         self._at = -1
@@ -72,11 +75,13 @@ class Explorer:
         self._before_failure: str | None = None
         self._drawn_names: list[str] = []
         self._strip: dict[str, Any] = {}
+        self._folding = Folding()
         self._later = OncePerTurn(self.redraw)
         self._open(session, state.but() if state else SelectionState(lang=lang))
         self.selection.observe(self._state_set, "state")
         for name in (*VIEW_TRAITS, "selected"):
             self.top.observe(self._from_browser, name)
+        self.canvas.observe(self._folded, ["fold", "flipped"])
         for part in (self.top, self.state):
             part.observe(self._intents, "intents")
         self.widget = self._assemble()
@@ -164,6 +169,10 @@ class Explorer:
 
     def _select(self, refs: tuple[Ref, ...]) -> None:
         self.selection.set(selected=self._with_nodes(refs))
+
+    def _folded(self, _change: object) -> None:
+        """The browser folded or unfolded functions or modules."""
+        self.selection.set(fold=self.canvas.fold, flipped=frozenset(self.canvas.flipped))
 
     def _viewed(self, tab: str, view: str) -> None:
         """A panel opened one of its views: part of the state that is copied."""
@@ -272,10 +281,13 @@ class Explorer:
         state = self.selection.state
         if state.step >= len(trace):
             self.selection.state = state = state.but(step=len(trace) - 1)
-        if changed:
+        folding = Folding(state.fold, state.flipped)
+        if changed or folding != self._folding:
+            self._folding = folding
+            self.canvas.fold, self.canvas.flipped = state.fold, sorted(state.flipped)
             compare = None if state.compare < -1 else state.compare
             layout: LayoutName = "lanes" if state.layout == "lanes" else "layered"
-            self.canvas.show_picture(graph.build(trace, state.step, compare, layout, view.identities))
+            self.canvas.show_picture(graph.build(trace, state.step, compare, layout, view.identities, folding=folding))
         self._draw_top(state)
         _set(self.inspector, data=self._inspect.model(state.selected, state.step))
         counts = {"issues": len(view.issues)}
@@ -402,6 +414,8 @@ def explore(
     lang: str = "en",
     state: SelectionState | str | None = None,
     pipeline: str = "static",
+    profile: ProfileSource | None = None,
+    placement: Mapping[str, Any] | str | PathLike[str] | None = None,
 ) -> Explorer:
     """Explorer on an example name, a file, a Graph, a Session.
 
@@ -409,8 +423,9 @@ def explore(
     InputError for an unusable file, OptionError for a wrong name.
     """
     session = open_session(
-        source, plan=plan, strength=strength, mode=mode, options=options, chip=chip, pipeline=pipeline
-    )
+        source, plan=plan, strength=strength, mode=mode, options=options, chip=chip, pipeline=pipeline, profile=profile,
+        placement=placement,
+    )  # fmt: skip
     if isinstance(state, str):
         state = SelectionState.from_json(state) if state.lstrip().startswith("{") else SelectionState.from_share(state)
     explorer = Explorer(session, lang=lang)

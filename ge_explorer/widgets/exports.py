@@ -10,6 +10,7 @@ from ge_explorer.errors import OptionError, did_you_mean
 from ge_explorer.report import trace_report
 from ge_explorer.session import Session
 from ge_explorer.views import chrome_trace, mermaid
+from ge_explorer.views.fold_instances import Folding
 from ge_explorer.views.palette import StreamIdentity
 from ge_explorer.views.selection_state import SelectionState
 from ge_explorer.views.toolbar import EXPORTS
@@ -24,7 +25,10 @@ def export_text(form: str, session: Session, view: SessionView, state: Selection
     if form == "state":
         return f"{base}.state.json", "application/json", json.dumps(state.to_dict(), ensure_ascii=False, indent=1)
     if form == "mermaid":
-        drawn = mermaid.build(view.trace.snapshot(state.step), _at(view, state.step), selected=state.selected)
+        folding = Folding(state.fold, state.flipped)
+        drawn = mermaid.build(
+            view.trace.snapshot(state.step), _at(view, state.step), selected=state.selected, folding=folding
+        )
         return f"{base}.mmd", "text/plain", drawn.text
     if form == "perfetto":
         final = len(view.trace) - 1

@@ -13,7 +13,7 @@ LEAVES = {"errors", "text", "ids", "provenance", "issue", "registry"}
 # A folder may import itself, the leaves, and everything with a smaller number.
 LAYER = {
     **dict.fromkeys(LEAVES, 0), "graph": 1, "memory": 2, "device": 2, "examples": 2, "loaders": 3, "runtime": 3, "trace": 4,
-    "passes": 5, "checks": 6, "simulator": 6, "plan": 7, "pipelines": 8, "exports": 8, "views": 9, "session": 10, "api": 11,
+    "simulator": 4.5, "passes": 5, "checks": 6, "plan": 7, "pipelines": 8, "exports": 8, "views": 9, "session": 10, "api": 11,
     "comparing": 11.5, "report": 11, "widgets": 12, "cli": 13, "__init__": 14, "__main__": 14,
 }  # fmt: skip
 THIRD_PARTY = {

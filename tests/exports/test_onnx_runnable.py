@@ -9,7 +9,7 @@ import pytest
 
 from ge_explorer import pipelines
 from ge_explorer.errors import InputError
-from ge_explorer.exports.onnx_runnable import runnable_model
+from ge_explorer.exports.runnable import runnable_model
 from ge_explorer.graph.builder import GraphBuilder
 from ge_explorer.loaders import load
 from tests.passes.optimize.helpers import NODE_LEVEL, compute, run

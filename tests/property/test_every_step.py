@@ -18,7 +18,7 @@ from ge_explorer.session import Session
 from tests.property.graphs import graphs, synced_graphs
 from tests.recheck import recheck
 
-MODES = ["default", "cv", "LoadBalance:4", "MainStream:3"]
+MODES = ["default", "cv", "LoadBalance:4", "MainStream:3", "list-schedule:3"]
 SORTS = ["", "0", "1", "2", "3"]
 WAYS: tuple[dict[str, str], ...] = (
     {}, {"ge.event": "notify"}, {"gx.maxTasksPerStream": "40"}, {"gx.maxTasksPerStream": "60", "ge.event": "notify"},

@@ -15,7 +15,7 @@ import pytest
 
 from ge_explorer import api
 from ge_explorer.errors import GxError
-from ge_explorer.exports.onnx_runnable import runnable_model
+from ge_explorer.exports.runnable import runnable_model
 from ge_explorer.issue import has_errors
 from ge_explorer.loaders import load
 from tests.passes.optimize.helpers import run

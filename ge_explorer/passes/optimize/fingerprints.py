@@ -49,7 +49,9 @@ def merge_by_fingerprint(w: Work, scope: int) -> None:
 
 
 def _fingerprint(w: Work, n: Node, prints: dict[int, str]) -> str:
-    attrs = sorted((k, repr(v)) for k, v in n.attrs.items() if k not in _LABELS and k != "_gx_function")
+    attrs = sorted(
+        (k, repr(v)) for k, v in n.attrs.items() if k not in _LABELS and k not in ("_gx_function", "_gx_call")
+    )
     own = f"{n.id}" if n.op in SOURCE_LIKE and not (n.op in CONST and "_gx_value" in n.attrs) else ""
     inputs = []
     for k, t in enumerate(n.inputs):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ge_explorer.graph.constant import NUMPY_DTYPES
 from ge_explorer.graph.model import Node
+from ge_explorer.passes.optimize.format_kernels import trans_data
 
 Array = NDArray[Any]
 Kernel = Callable[[Node, list[Array]], "list[Array] | None"]
@@ -52,6 +53,10 @@ def _divide(node: Node, a: list[Array]) -> list[Array] | None:
             return None
         return [np.trunc(a[0] / a[1]).astype(a[0].dtype) if a[0].dtype.kind == "i" else a[0] // a[1]]
     return [a[0] / a[1]]
+
+
+def _clip(node: Node, a: list[Array]) -> list[Array] | None:
+    return [np.clip(a[0], a[1], a[2])] if len(a) == 3 and a[1].size == a[2].size == 1 else None
 
 
 def _modulo(node: Node, a: list[Array]) -> list[Array] | None:
@@ -162,8 +167,8 @@ _BUILTIN: dict[str, Kernel | None] = {
     "Unsqueeze": _unsqueeze,
     "UnsqueezeV2": _unsqueeze, "UnsqueezeV3": _unsqueeze, "ExpandDims": _unsqueeze, "Identity": lambda n, a: [a[0]],
     "ConcatD": _concat, "ConcatV2": None, "Pack": None, "Slice": _slice, "StridedSliceV2": _slice, "StridedSlice": None,
-    "GatherV2": _gather, "Transpose": _transpose, "TransposeD": _transpose, "Permute": None, "TransData": None, "FlattenV2": None,
-    "ReFormat": None, "ReduceProd": _reduce_prod, "Rsqrt": _unary(lambda x: 1 / np.sqrt(x)),
+    "GatherV2": _gather, "Transpose": _transpose, "TransposeD": _transpose, "Permute": None, "TransData": trans_data,
+    "FlattenV2": None, "ReFormat": None, "ReduceProd": _reduce_prod, "Rsqrt": _unary(lambda x: 1 / np.sqrt(x)),
 }  # fmt: skip
 _HOST: dict[str, Kernel | None] = {
     "RealDiv": _divide, "Div": _divide, "Pow": _binary(np.power), "Sqrt": _unary(np.sqrt), "Exp": _unary(np.exp),
@@ -173,7 +178,7 @@ _HOST: dict[str, Kernel | None] = {
     "Less": _binary(np.less), "GreaterEqual": _binary(np.greater_equal), "LogicalAnd": _binary(np.logical_and),
     "LogicalOr": _binary(np.logical_or), "LogicalNot": _unary(np.logical_not), "SelectV2": _select, "Expand": _expand,
     "BroadcastTo": _expand, "Minimum": _binary(np.minimum), "Tile": None, "SplitV": None, "Split": None, "GatherElements": None,
-    "Flatten": None,
+    "Flatten": None, "ClipByValue": _clip,
 }  # fmt: skip
 
 BUILTIN: Mapping[str, Kernel | None] = MappingProxyType(_BUILTIN)

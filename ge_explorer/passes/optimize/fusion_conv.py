@@ -6,12 +6,11 @@ ones keep shape and type only.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ge_explorer.graph.model import Graph, Node
-from ge_explorer.passes.optimize.fusion_match import In, Match, Op, integers, is_const, match, number, value_of
+from ge_explorer.passes.optimize.fusion_match import In, Match, Op, integers, is_const, match, number
+from ge_explorer.passes.optimize.fusion_recipe import Recipe, compute, constant
 from ge_explorer.passes.optimize.fusion_rewrite import NewConst, Rewrite
 
 CONV = ("Conv2D", "Conv3D", "DepthwiseConv2D")
@@ -21,49 +20,59 @@ _SCALE = Op(("Mul",), (_CONV, In("scale", const=True)), name="scale", swap=True)
 _BIAS = Op(("Add", "BiasAdd"), (_CONV, In("shift", const=True)), name="shift", swap=True)
 _PADS = ("Pad", "PadV3", "PadD", "PadV2")
 _MAX_PAD = 255
+_FLOATS = {"float", "float16", "bfloat16", "double"}
 
 
 def batch_norm(g: Graph, root: int) -> Rewrite | None:
     """Conv → BatchNorm(inference, constant parameters) → Conv: W' = W·γ/√(σ²+ε), b' = (b−μ)·γ/√(σ²+ε)+β."""
     m = match(g, _BN, root)
     bn = g.node(root)
-    if m is None or bn.attrs.get("training_mode") or bn.attrs.get("is_training") or _later_outputs_read(g, bn):
+    if m is None or not _plain(g, g.node(m.nodes["conv"]), bn) or _training(g, bn):
         return None
     eps = bn.attrs.get("epsilon", 1e-5)
-    gamma, beta, mean, var = (value_of(g, m.tensors[k]) for k in ("gamma", "beta", "mean", "var"))
-    factor = shift = None
-    if isinstance(eps, int | float) and all(v is not None for v in (gamma, beta, mean, var)):
-        g64, b64, m64, v64 = (np.asarray(v, np.float64).ravel() for v in (gamma, beta, mean, var))
-        if g64.size == b64.size == m64.size == v64.size and bool(np.all(v64 + eps > 0)):
-            factor = g64 / np.sqrt(v64 + eps)
-            shift = b64 - m64 * factor
-    return _fold(g, m, root, factor, shift, "bn")
+    params = [m.tensors[k] for k in ("gamma", "beta", "mean", "var")]
+    channels = _channels(g, m)
+    if not isinstance(eps, int | float) or any(g.tensor(t).elements != channels for t in params):
+        return None
+    gamma, beta, mean, var = (constant(g, t) for t in params)
+    variance = compute(var)
+    if variance is not None and not bool(np.all(variance.astype(np.float64) + eps > 0)):
+        return None
+    factor: Recipe = ("bn-factor", gamma, var, float(eps))
+    return _fold(g, m, root, factor, ("bn-shift", beta, mean, factor), "bn")
 
 
 def scale(g: Graph, root: int) -> Rewrite | None:
     """Conv → Mul by a constant per channel (or one number) → Conv with scaled weights and bias."""
     m = match(g, _SCALE, root)
-    if m is None or not _per_channel(g, m, "scale") or not _bias_const(g, m):
+    if (
+        m is None
+        or not _plain(g, g.node(m.nodes["conv"]), g.node(root))
+        or not _per_channel(g, m, "scale")
+        or not _bias_const(g, m)
+    ):
         return None
-    value = value_of(g, m.tensors["scale"])
-    factor = None if value is None else np.asarray(value, np.float64).ravel()
-    return _fold(g, m, root, factor, None if factor is None else np.zeros_like(factor), "scale", bias=_has_bias(g, m))
+    return _fold(g, m, root, constant(g, m.tensors["scale"]), None, "scale")
 
 
 def bias(g: Graph, root: int) -> Rewrite | None:
     """Conv → Add of a constant per channel → Conv with that bias (added to a constant bias it has)."""
     m = match(g, _BIAS, root)
-    if m is None or not _bias_const(g, m) or not _per_channel(g, m, "shift", one=False):
+    if (
+        m is None
+        or not _plain(g, g.node(m.nodes["conv"]), g.node(root))
+        or not _bias_const(g, m)
+        or not _per_channel(g, m, "shift", one=False)
+    ):
         return None
     conv = g.node(m.nodes["conv"])
     t = g.tensor(m.tensors["shift"])
-    value: Any = value_of(g, m.tensors["shift"])
-    made_of: tuple[int, ...] = (t.producer,)
-    if _has_bias(g, m):
-        old = value_of(g, conv.inputs[2])
-        made_of = (*made_of, g.tensor(conv.inputs[2] or 0).producer)
-        value = None if old is None or value is None else old.ravel() + value.ravel()
-    new = NewConst(f"{conv.name}_bias", (_channels(g, m),), t.dtype, None if value is None else value.ravel(), made_of)
+    value, made_of = constant(g, t.id), [t.producer]
+    old = conv.inputs[2] if len(conv.inputs) > 2 else None
+    if old is not None:
+        value = ("sum", constant(g, old), value)
+        made_of.append(g.tensor(old).producer)
+    new = NewConst(f"{conv.name}_bias", (_channels(g, m),), t.dtype, value, tuple(made_of))
     outs = (g.node(root).outputs[0],)
     return Rewrite((conv.id, root), conv.op, conv.name, (*conv.inputs[:2], new, *conv.inputs[3:]), outs, conv.attrs)
 
@@ -76,6 +85,7 @@ def pad(g: Graph, root: int) -> Rewrite | None:
     before = g.node(g.tensor(conv.inputs[0]).producer)
     if (
         before.op not in _PADS
+        or not _plain(g, conv)
         or len(g.data_out[before.id]) != 1
         or str(conv.attrs.get("auto_pad", "NOTSET")) != "NOTSET"
     ):
@@ -107,40 +117,35 @@ def _spatial_pads(g: Graph, n: Node) -> tuple[int, int, int, int] | None:
 
 
 # ---------------------------------------------------------------- inside
-def _fold(g: Graph, m: Match, root: int, factor: Any, shift: Any, word: str, *, bias: bool = True) -> Rewrite | None:
+def _plain(g: Graph, conv: Node, end: Node | None = None) -> bool:
+    """True for x, W and bias in floating point and nothing else in the node: no zero points, no activation, no added tensor.
+
+    ``end`` is the node whose result replaces the convolution's; it must have the same type.
+    """
+    made = (g.tensor(n.outputs[0]).dtype for n in (conv, end) if n is not None)
+    kinds = {*made, *(g.tensor(t).dtype for t in conv.inputs[:2] if t is not None)} - {None}
+    return len(conv.inputs) <= 3 and "activation" not in conv.attrs and kinds <= _FLOATS and len(kinds) <= 1
+
+
+def _fold(g: Graph, m: Match, root: int, factor: Recipe, shift: Recipe | None, word: str) -> Rewrite | None:
+    """Convolution with weights scaled by ``factor``; its bias b becomes b·factor + shift (no shift: scaled only)."""
     if not _bias_const(g, m):
         return None
     conv = g.node(m.nodes["conv"])
     w = g.tensor(m.tensors["w"])
     made_of = tuple(dict.fromkeys(g.tensor(t).producer for k, t in m.tensors.items() if k != "x"))
-    channels = _channels(g, m)
-    weight = value_of(g, w.id)
-    folded = None
-    if factor is not None and factor.size not in (1, channels):
-        return None
-    if factor is not None and weight is not None and weight.dtype.kind == "f":
-        folded = weight.astype(np.float64) * factor.reshape(-1, *[1] * (weight.ndim - 1))
     inputs: list[int | NewConst | None] = [
         conv.inputs[0],
-        NewConst(f"{conv.name}_weight_{word}", w.shape, w.dtype, folded, made_of),
+        NewConst(f"{conv.name}_weight_{word}", w.shape, w.dtype, ("rows", constant(g, w.id), factor), made_of),
     ]
-    if bias:
-        inputs.append(_folded_bias(g, conv, channels, factor, shift, word, made_of))
-        inputs.extend(conv.inputs[3:])
-    return Rewrite((conv.id, root), conv.op, conv.name, tuple(inputs), (g.node(root).outputs[0],), conv.attrs)
-
-
-def _folded_bias(
-    g: Graph, conv: Node, channels: int | None, factor: Any, shift: Any, word: str, made_of: tuple[int, ...]
-) -> NewConst:
     old = conv.inputs[2] if len(conv.inputs) > 2 else None
-    dtype = g.tensor(old).dtype if old is not None else g.tensor(conv.outputs[0]).dtype
-    value = value_of(g, old)
-    array = None
-    if factor is not None and shift is not None and channels is not None and (old is None or value is not None):
-        start = np.zeros(channels) if value is None else value.astype(np.float64).ravel()
-        array = start * factor + shift
-    return NewConst(f"{conv.name}_bias_{word}", (channels,), dtype, array, made_of)
+    value = shift
+    if old is not None:
+        made_of = (*made_of, g.tensor(old).producer)
+        value = ("rows", constant(g, old), factor) if shift is None else ("affine", constant(g, old), factor, shift)
+    if value is not None:
+        inputs.append(NewConst(f"{conv.name}_bias_{word}", (_channels(g, m),), w.dtype, value, made_of))
+    return Rewrite((conv.id, root), conv.op, conv.name, tuple(inputs), (g.node(root).outputs[0],), conv.attrs)
 
 
 def _channels(g: Graph, m: Match) -> int | None:
@@ -162,7 +167,7 @@ def _per_channel(g: Graph, m: Match, key: str, *, one: bool = True) -> bool:
     """True for a constant that broadcasts along the channel axis (1) only: [C,1,1], [1,C,1,1], or a single number."""
     shape, channels = g.tensor(m.tensors[key]).shape, _channels(g, m)
     rank = len(g.tensor(g.node(m.nodes["conv"]).outputs[0]).shape or ())
-    if shape is None or channels is None or rank < 3:
+    if shape is None or channels is None or rank < 3 or len(shape) > rank:
         return False
     if all(d == 1 for d in shape):
         return one or (channels == 1 and len(shape) >= rank - 1)
@@ -170,5 +175,8 @@ def _per_channel(g: Graph, m: Match, key: str, *, one: bool = True) -> bool:
     return len(padded) == rank and padded[1] == channels and all(d == 1 for k, d in enumerate(padded) if k != 1)
 
 
-def _later_outputs_read(g: Graph, n: Node) -> bool:
-    return any(e.src_out > 0 for e in g.data_out[n.id])
+def _training(g: Graph, n: Node) -> bool:
+    """True if a batch norm computes its own mean and variance. ONNX before opset 14 says so by more than one output."""
+    if n.attrs.get("training_mode") or n.attrs.get("is_training") or any(e.src_out > 0 for e in g.data_out[n.id]):
+        return True
+    return n.source_op == "BatchNormalization" and any(g.tensor(t).name for t in n.outputs[1:])

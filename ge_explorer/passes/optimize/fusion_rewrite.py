@@ -12,6 +12,7 @@ from ge_explorer.graph.edit import GraphEditor
 from ge_explorer.graph.model import CONST_LIKE, Graph, Shape
 from ge_explorer.passes.optimize.fusion_duration import PREFIX, fused_duration
 from ge_explorer.passes.optimize.fusion_legality import inherited
+from ge_explorer.passes.optimize.fusion_recipe import RECIPE, Recipe, compute
 
 ORIGINAL_NAMES, ORIGINAL_TYPES = "_datadump_original_op_names", "_datadump_original_op_types"
 FROM_FOLDING = "_is_from_constant_folding"
@@ -23,12 +24,12 @@ _PLACES: WeakKeyDictionary[Graph, dict[int, int]] = WeakKeyDictionary()
 
 @dataclass(frozen=True, slots=True)
 class NewConst:
-    """A constant the rewrite makes; ``array`` None: values unknown (too large or not in the file)."""
+    """A constant the rewrite makes, its values told by ``recipe`` (they may be too large to be kept or not in the file)."""
 
     name: str
     shape: Shape | None
     dtype: str | None
-    array: Any = None
+    recipe: Recipe
     origin: tuple[int, ...] = ()
 
 
@@ -157,8 +158,11 @@ def _constants_of(g: Graph, members: Sequence[int]) -> list[int]:
 
 def _constant(editor: GraphEditor, c: NewConst, scope: int, taken: set[str]) -> int:
     attrs: dict[str, Any] = {FROM_FOLDING: True}
-    if c.array is not None and c.dtype in NUMPY_DTYPES and c.array.nbytes <= VALUE_LIMIT * 2:
-        attrs[VALUE] = ConstantValue.of(c.array, c.dtype)
+    array = compute(c.recipe)
+    if array is not None and c.dtype in NUMPY_DTYPES and array.nbytes <= VALUE_LIMIT * 2:
+        attrs[VALUE] = ConstantValue.of(array if c.shape is None else array.reshape(c.shape), c.dtype)
+    else:
+        attrs[RECIPE] = c.recipe
     i = editor.add_node(
         free_name(c.name, taken), "Const", outputs=[(c.shape, c.dtype)], attrs=attrs, scope=scope, origin=c.origin
     )

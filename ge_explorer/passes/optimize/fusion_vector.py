@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from ge_explorer.graph.model import Graph, Node
 from ge_explorer.passes.optimize.fusion_match import Either, In, Match, Number, Op, Pattern, integers, is_const, match
@@ -43,15 +45,18 @@ def swish(g: Graph, root: int) -> Rewrite | None:
 
 def gelu(g: Graph, root: int) -> Rewrite | None:
     """x·½·(1+erf(x/√2)) → Gelu; the tanh approximation as well."""
-    return _unary(g, (*_halved(_ERF), *_halved(_TANH)), root, "Gelu")
+    exact = _unary(g, _halved(_ERF), root, "Gelu", {"approximate": "none"})
+    return exact or _unary(g, _halved(_TANH), root, "Gelu", {"approximate": "tanh"})
 
 
-def _unary(g: Graph, patterns: tuple[Op, ...], root: int, op: str) -> Rewrite | None:
+def _unary(
+    g: Graph, patterns: tuple[Op, ...], root: int, op: str, attrs: Mapping[str, str] = MappingProxyType({})
+) -> Rewrite | None:
     for pattern in patterns:
         m = match(g, pattern, root)
         if m is not None and not is_const(g, m.tensors["x"]):
             n = g.node(root)
-            return Rewrite(in_order(g, m.members), op, n.name, (m.tensors["x"],), n.outputs[:1], {})
+            return Rewrite(in_order(g, m.members), op, n.name, (m.tensors["x"],), n.outputs[:1], attrs)
     return None
 
 

@@ -10,16 +10,20 @@ from ge_explorer.passes.optimize.assign_remove import AssignRemove
 from ge_explorer.passes.optimize.base import NodeGroup, NodePass, group_options, group_rules
 from ge_explorer.passes.optimize.cast_remove import CastRemove
 from ge_explorer.passes.optimize.cond_remove import CondRemove
+from ge_explorer.passes.optimize.constant_clip import ConstantClip
 from ge_explorer.passes.optimize.constant_folding import ConstantFolding
 from ge_explorer.passes.optimize.dim1_transpose import Dim1Transpose
 from ge_explorer.passes.optimize.dimension_adjust import DimensionAdjust
 from ge_explorer.passes.optimize.dimension_compute import DimensionCompute
 from ge_explorer.passes.optimize.identity import IdentityRemove
+from ge_explorer.passes.optimize.loop_constants import EnterConst, PrintRemove
 from ge_explorer.passes.optimize.merge_remove import MergeRemove
 from ge_explorer.passes.optimize.no_use_reshape import NoUseReshape
 from ge_explorer.passes.optimize.replace_with_empty import ReplaceWithEmptyConst
 from ge_explorer.passes.optimize.reshape_remove import ReshapeRemove
+from ge_explorer.passes.optimize.shape_n import SplitShapeN
 from ge_explorer.passes.optimize.switch_dead_branch import SwitchDeadBranch
+from ge_explorer.passes.optimize.to_const import ParallelConcatStart, VariableIsInitialized
 from ge_explorer.passes.optimize.transop_allreduce import TransOpAllReduce
 from ge_explorer.passes.optimize.transop_symmetry import TransOpSymmetry
 from ge_explorer.passes.optimize.transpose_transdata import TransposeTransData
@@ -29,18 +33,18 @@ from ge_explorer.passes.optimize.useless_control_out import UselessControlOut
 from ge_explorer.text import Text
 
 _INFER: tuple[NodePass, ...] = (
-    pt.AssertRemove(), SwitchDeadBranch(), CondRemove(), MergeRemove(), ReplaceWithEmptyConst(mark_only=True),
-    DimensionCompute(mark_only=True), ConstantFolding(),
+    pt.AssertRemove(), SwitchDeadBranch(), CondRemove(), MergeRemove(), ReplaceWithEmptyConst(mark_only=True), SplitShapeN(),
+    DimensionCompute(mark_only=True), ConstantClip(), ConstantFolding(),
 )  # fmt: skip
 _PREPARE: tuple[NodePass, ...] = (
-    NoUseReshape(), pt.DropoutRemove(), pt.AssertRemove(), UnchangedTranspose(), UnusedConst(), pt.StopGradientRemove(),
-    pt.PreventGradientRemove(), pt.PlaceholderWithDefaultRemove(), pt.SnapshotRemove(), pt.GuaranteeConstRemove(),
-    IdentityRemove(),
+    EnterConst(), PrintRemove(), NoUseReshape(), pt.DropoutRemove(), pt.AssertRemove(), UnchangedTranspose(), UnusedConst(),
+    pt.StopGradientRemove(), pt.PreventGradientRemove(), pt.PlaceholderWithDefaultRemove(), pt.SnapshotRemove(),
+    pt.GuaranteeConstRemove(), VariableIsInitialized(), ParallelConcatStart(), IdentityRemove(),
 )  # fmt: skip
 _STAGE1: tuple[NodePass, ...] = (
-    pt.AddNRemove(), SwitchDeadBranch(), MergeRemove(), CastRemove(), TransposeTransData(), ReshapeRemove(), TransOpSymmetry(),
-    TransOpAllReduce(), ReplaceWithEmptyConst(), DimensionCompute(), ConstantFolding(), DimensionAdjust(), UselessControlOut(),
-    Dim1Transpose(),
+    EnterConst(), pt.AddNRemove(), SwitchDeadBranch(), MergeRemove(), CastRemove(), TransposeTransData(), ReshapeRemove(),
+    TransOpSymmetry(), TransOpAllReduce(), ReplaceWithEmptyConst(), DimensionCompute(), ConstantClip(), ConstantFolding(),
+    DimensionAdjust(), UselessControlOut(), Dim1Transpose(),
 )  # fmt: skip
 _STAGE2: tuple[NodePass, ...] = (ConstantFolding(), CondRemove(), AssignRemove())
 
@@ -68,8 +72,8 @@ class InferenceGroup(NodeGroup):
 class PrepareGroup(NodeGroup):
     """Clean-up before the engines see the graph: needless Reshape and Transpose, training leftovers, unread constants, Identity.
 
-    GE source: graph_prepare.cc PrepareOptimize. Not modelled: EnterPass, CondPass, PrintOpPass, VarIsInitializedOpPass,
-    ParallelConcatStartOpPass. Example: ``Conv2D -> Dropout -> Identity -> Relu`` becomes ``Conv2D -> Relu``.
+    GE source: graph_prepare.cc PrepareOptimize. CondPass is a step of its own before (cond-normalise).
+    Example: ``Conv2D -> Dropout -> Identity -> Relu`` becomes ``Conv2D -> Relu``.
     """
 
     name: ClassVar[str] = "optimise-prepare"
@@ -79,13 +83,14 @@ class PrepareGroup(NodeGroup):
     members: ClassVar[tuple[NodePass, ...]] = _PREPARE
     rules = group_rules(_PREPARE)
     option_keys: ClassVar[frozenset[str]] = NodeGroup.option_keys | group_options(_PREPARE)
+    fidelity = "simplified"
 
 
 @dataclass(frozen=True)
 class Stage1Group(NodeGroup):
     """The main node passes, after graph fusion: casts, layout pairs, Reshape, folding, dimensions.
 
-    GE source: graph_manager.cc OptimizeStage1_2. Not modelled: EnterPass, SwitchLogicRemovePass, ConstantClipPass.
+    GE source: graph_manager.cc OptimizeStage1_2. Not modelled: SwitchLogicRemovePass.
     Example: ``Cast(float16) -> Cast(float)`` goes, and every Reshape for the time being.
     """
 

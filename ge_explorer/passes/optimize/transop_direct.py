@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from ge_explorer.graph.model import Edge, Node, Tensor
+from ge_explorer.graph.model import DTYPE_BITS, Edge, Node, Tensor
 from ge_explorer.ids import Ref
 from ge_explorer.passes.optimize.base import GraphPass
 from ge_explorer.passes.optimize.facts import TRANS, known, layout, loses_precision
+from ge_explorer.passes.optimize.format_shapes import HEAVY
+from ge_explorer.passes.optimize.value_changes import rounds
 from ge_explorer.passes.optimize.work import Work
 from ge_explorer.text import Text
-from ge_explorer.trace.passes import Rule
+from ge_explorer.trace.passes import PassContext, Rule
+from ge_explorer.trace.state import Snapshot
 
 _SOURCE = "compiler/graph/passes/format_optimize/transop_without_reshape_fusion_pass.cc"
 _MEMBERS = frozenset({"Cast", "Transpose", "TransposeD", "TransData"})
@@ -30,7 +33,8 @@ class TransOpDirect(GraphPass):
     both ends: connect directly. Otherwise at most one ``fusion_format_transfer_<n>`` (TransData) and one ``fusion_cast_op_<n>``,
     if that is shorter. Operators without readers go.
 
-    GE source: transop_without_reshape_fusion_pass.cc. Whether a kernel supports the new TransData is not asked.
+    GE source: transop_without_reshape_fusion_pass.cc. Whether a kernel supports the new TransData is not asked. Ours: a format
+    with a C0 and a type of another width are not changed together.
     Options: ``ge.disableOptimizations``. Example: ``TransData(NCHW->NC1HWC0) -> TransData(NC1HWC0->NCHW)``.
     """
 
@@ -48,8 +52,17 @@ class TransOpDirect(GraphPass):
         }
     )
 
+    def run(self, s: Snapshot, ctx: PassContext) -> Snapshot:
+        """Most graphs have nothing to shorten."""
+        if not any(n.op in _MEMBERS for n in s.graph):
+            ctx.status = "NOT_CHANGED"
+            return s
+        return super().run(s, ctx)
+
     def apply(self, w: Work, scope: int) -> None:
         """Shorten in one graph."""
+        if _MEMBERS.isdisjoint(w.before.ops):
+            return
         made: dict[_Key, int] = {}
         for i in w.e.members(scope):
             if not w.e.has(i):
@@ -67,13 +80,22 @@ class TransOpDirect(GraphPass):
             return
         first, last = w.e.tensor(start), w.outputs(w.node(path[-1]))[0]
         same = first.dtype == last.dtype and layout(first) == layout(last) and first.shape == last.shape
-        transfer, cast = layout(first) != layout(last), first.dtype != last.dtype
+        transfer, cast = _changes(first, last), first.dtype != last.dtype
+        if (
+            transfer
+            and cast
+            and {layout(first), layout(last)} & HEAVY
+            and DTYPE_BITS.get(first.dtype or "") != DTYPE_BITS.get(last.dtype or "")
+        ):
+            return  # the storage shape depends on the width of the type: the conversion would make another one
         if same and layout(first) in _FORMATS:
             tensor, rule = start, "no-change"
         elif 0 < transfer + cast < len(path) and (transfer or first.shape == last.shape):
             tensor, rule = self._replacement(w, start, last, path, made), "shorter-path"
         else:
             return
+        if rounds(first.dtype, [w.outputs(w.node(i))[0].dtype for i in path[:-1]]):
+            w.rounded += [i for i in path if w.node(i).op == "Cast"]
         w.e.retarget(tensor, end.dst, end.dst_in)
         w.changed = True
         w.say(w.node(end.dst), w.node(end.dst).op, w.node(end.dst).op, rule, [Ref("node", i) for i in path])
@@ -87,13 +109,13 @@ class TransOpDirect(GraphPass):
             return made[key]
         first, like = w.e.tensor(start), w.node(w.e.tensor(start).producer)
         t, origin = start, tuple(path)
-        if layout(first) != layout(last):
+        if _changes(first, last):
             n = w.add(
                 like, w.unique("fusion_format_transfer_", numbered=True), "TransData", [t], last.shape, first.dtype,
                 attrs={"src_format": layout(first), "dst_format": layout(last)}, origin=origin,
             )  # fmt: skip
             t = n.outputs[0]
-            w.e.set_tensor(t, attrs={**first.attrs, "format": layout(last)})
+            w.e.set_tensor(t, attrs=last.attrs)
             w.say(n, "", "TransData", "shorter-path")
         if first.dtype != last.dtype:
             n = w.add(
@@ -121,13 +143,18 @@ def _paths(w: Work, start: int, limit: int = 200) -> Iterator[tuple[list[int], E
                 yield path, e
 
 
+def _changes(a: Tensor, b: Tensor) -> bool:
+    """True if two tensors are known to be stored in different formats."""
+    return bool(layout(a)) and bool(layout(b)) and layout(a) != layout(b)
+
+
 def _sound(w: Work, first: Tensor, path: list[int]) -> bool:
     """No step GE refuses to look through."""
     before = first
     for i in path:
         n = w.node(i)
         after = w.outputs(n)[0]
-        if n.op in ("Transpose", "TransposeD") and (layout(before) == layout(after) or not known(after.shape)):
+        if n.op in ("Transpose", "TransposeD") and (not _changes(before, after) or not known(after.shape)):
             return False
         if n.op == "Cast" and loses_precision(before.dtype, after.dtype):
             return False

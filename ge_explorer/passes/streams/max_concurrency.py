@@ -16,6 +16,7 @@ from ge_explorer.trace.state import NO_STREAM, Snapshot, StreamAssignment, int_a
 
 MODE = "gx.streamMode"
 FEWEST_STREAMS, FEWEST_WAITS = "fewest-streams", "fewest-waits"
+LIST_SCHEDULE = "list-schedule"
 SINGLE = "ge.enableSingleStream"
 PINNED = ("_stream_label", "_rts_label_node")
 
@@ -61,8 +62,11 @@ class MaxConcurrency(Pass):
     def skip_reason(self, s: Snapshot, ctx: PassContext) -> Text | None:
         """Off unless the option asks for it, and in single-stream mode; OptionError for another value."""
         mode = ctx.option(MODE)
+        if mode.split(":")[0] == LIST_SCHEDULE:
+            return Text("the next step schedules the streams", "由下一步调度各条流")
         if mode not in ("", "ge", FEWEST_STREAMS, FEWEST_WAITS):
-            raise OptionError(f"{MODE} has no value {mode!r}", todo=f"Use ge, {FEWEST_STREAMS} or {FEWEST_WAITS}.")
+            known = f"ge, {FEWEST_STREAMS}, {FEWEST_WAITS} or {LIST_SCHEDULE}"
+            raise OptionError(f"{MODE} has no value {mode!r}", todo=f"Use {known}.")
         if mode in ("", "ge"):
             return Text(f"{MODE} is not set: GE's streams stay", f"未设置 {MODE}，保留 GE 的流分配")
         if ctx.option(SINGLE) == "true":

@@ -60,7 +60,7 @@ class ComparePanel:
         self.on_view: Callable[[str], None] | None = None
         self.on_keep: Callable[[str], None] | None = None
         self.bar = PanelHtml(name="compare-bar")
-        self.shown = CompareView(self._select, view=view, on_view=self._viewed)
+        self.shown = CompareView(self._select, view=view, on_view=self._viewed, short=True)
         self.widget = w.VBox([self.bar], layout=w.Layout(width="100%", overflow="hidden"))
         self.widget.add_class("gx-memory-panel")
         self.bar.observe(self._clicked, "clicked")

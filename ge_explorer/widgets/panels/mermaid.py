@@ -7,6 +7,7 @@ from typing import Any
 import ipywidgets as w
 
 from ge_explorer.views import mermaid
+from ge_explorer.views.fold_instances import Folding
 from ge_explorer.views.table_html import text
 from ge_explorer.views.theme import Theme
 from ge_explorer.widgets.bokeh_host import PanelHtml
@@ -35,7 +36,10 @@ class MermaidPanel:
         """Show the step of ``ctx``."""
         self._ctx = ctx
         theme: Theme = ctx.theme or self.head.theme()
-        m = mermaid.build(ctx.snapshot, ctx.identities_at(ctx.step), selected=ctx.selected, theme=theme)
+        folding = Folding(ctx.state.fold, ctx.state.flipped)
+        m = mermaid.build(
+            ctx.snapshot, ctx.identities_at(ctx.step), selected=ctx.selected, theme=theme, folding=folding
+        )
         self.head.lang = ctx.lang
         self.head.html = f'<p class="gxp-note">{text(m.note, ctx.lang)}</p>'
         if m.text != self.text:

@@ -5,8 +5,9 @@ const WORDS = {
   lanes: ["Stream lanes", "流泳道"], layered: ["Layered", "分层"], zoomIn: ["Zoom in", "放大"], zoomOut: ["Zoom out", "缩小"], fit: ["Fit all", "适应窗口"],
   noStream: ["no stream", "无流"], geId: ["GE id", "GE 编号"], label: ["label", "标签"], notYet: ["not at this step", "此步尚无"], notHere: ["not here", "此处没有"], removed: ["removed", "已删"], colon: [": ", "："],
   data: ["data", "数据"], event: ["event", "事件"], control: ["control", "控制"], gone: ["removed since compare step", "对比步骤后删除"], stream: ["stream", "流"],
-  keys: ["Graph. Arrow keys left and right step, up and down walk the nodes, Enter selects, W A S D move, F fits, L changes the layout.",
-    "计算图。左右键切换步骤，上下键遍历节点，回车选中，W A S D 移动，F 适应窗口，L 切换布局。"],
+  functions: ["Functions", "函数"], scopes: ["Modules", "模块"], unfolded: ["Unfolded", "展开"], foldLabel: ["Fold", "折叠"], fold: ["Fold", "折叠"], unfold: ["Unfold", "展开"], unfoldHow: ["double click or G unfolds", "双击或按 G 展开"],
+  keys: ["Graph. Arrow keys left and right step, up and down walk the nodes, Enter selects, W A S D move, F fits, L changes the layout, G folds or unfolds.",
+    "计算图。左右键切换步骤，上下键遍历节点，回车选中，W A S D 移动，F 适应窗口，L 切换布局，G 折叠或展开。"],
   empty: ["No graph yet", "尚无计算图"], folded: ["folded", "已折叠"], minimap: ["Overview: click to move there", "全图：点击跳转"], legend: ["Legend", "图例"],
 };
 const CSS = `
@@ -17,6 +18,7 @@ const CSS = `
 .gxc button{all:unset;box-sizing:border-box;cursor:pointer;font:inherit}.gxc button:focus-visible{outline:2px solid var(--jp-brand-color1,#1976d2);outline-offset:1px}
 .gxc-ov{position:absolute;display:flex;gap:2px;align-items:center}.gxc-bar{left:0;right:0;top:0;height:${TOP - 1}px;background:var(--gb)}.gxc-foot{left:0;right:0;bottom:0;height:${BOTTOM - 1}px;background:var(--gb)}
 .gxc-seg{left:8px;top:6px;border:1px solid var(--gl);border-radius:4px;background:var(--gb);padding:1px}.gxc-seg button{height:20px;line-height:20px;padding:0 8px;border-radius:3px;color:var(--gi2)}.gxc-seg button[aria-checked=true]{background:var(--gs);color:var(--gi);font-weight:600}
+.gxc-folds{top:6px;right:92px;gap:8px;overflow:hidden;white-space:nowrap}.gxc-fg{display:inline-flex;gap:2px;border:1px solid var(--gl);border-radius:4px;padding:1px;flex:none}.gxc .gxc-fg button,.gxc .gxc-one{height:20px;line-height:20px;padding:0 8px;border-radius:3px;color:var(--gi2)}.gxc .gxc-fg button[aria-checked=true]{background:var(--gs);color:var(--gi);font-weight:600}.gxc .gxc-one{border:1px solid var(--gl);border-radius:4px;height:22px;min-width:0;max-width:220px;overflow:hidden;text-overflow:ellipsis}.gxc .gxc-one:hover{background:var(--gs);color:var(--gi)}
 .gxc-zoom{right:4px;top:5px}.gxc-zoom button{width:24px;height:24px;border-radius:4px;display:grid;place-items:center;color:var(--gi2)}.gxc-zoom button:hover{background:var(--gs);color:var(--gi)}.gxc-zoom svg{width:16px;height:16px;fill:none;stroke:currentColor;stroke-width:1.5;stroke-linecap:round}
 .gxc-legend{left:8px;bottom:6px;gap:12px;font-size:11px;color:var(--gi2)}.gxc-legend span{display:inline-flex;gap:5px;align-items:center;white-space:nowrap}.gxc-legend svg{width:24px;height:8px;overflow:visible;fill:none}
 .gxc-mini{right:8px;bottom:4px;border:1px solid var(--gl);border-radius:3px;overflow:hidden;background:var(--gb)}.gxc-mini canvas{display:block;cursor:pointer}
@@ -48,12 +50,13 @@ class GraphView {
     this.foot = make("div", { class: "gxc-ov gxc-foot" });
     this.seg = make("div", { class: "gxc-ov gxc-seg", role: "radiogroup" });
     this.zoomer = make("div", { class: "gxc-ov gxc-zoom" });
+    this.folds = make("div", { class: "gxc-ov gxc-folds", hidden: "" });
     this.legend = make("div", { class: "gxc-ov gxc-legend" });
     this.mini = make("canvas");
     const box = make("div", { class: "gxc-ov gxc-mini" }, this.mini);
     this.tip = make("div", { class: "gxc-tip", role: "tooltip", hidden: "" });
     this.live = make("div", { class: "gxc-sr", "aria-live": "polite" });
-    this.root.append(this.canvas, this.bar, this.foot, this.seg, this.zoomer, this.legend, box, this.tip, this.live);
+    this.root.append(this.canvas, this.bar, this.foot, this.seg, this.folds, this.zoomer, this.legend, box, this.tip, this.live);
     this.buttons = {};
     for (const k of ["lanes", "layered"]) { const b = (this.buttons[k] = make("button", { type: "button", role: "radio" })); b.onclick = () => this.setLayout(k); this.seg.append(b); }
     for (const k of ["zoomOut", "zoomIn", "fit"]) { const b = (this.buttons[k] = make("button", { type: "button", html: `<svg viewBox="0 0 16 16">${ICONS[k]}</svg>` })); b.onclick = () => (k === "fit" ? this.fit(true) : this.zoom(k === "zoomIn" ? 1.25 : 0.8)); this.zoomer.append(b); }
@@ -87,7 +90,7 @@ class GraphView {
     add(this.canvas, "pointermove", (e) => this.move(e));
     add(this.canvas, "pointerup", (e) => this.up(e));
     add(this.canvas, "pointerleave", () => this.setHover("", 0, 0));
-    add(this.canvas, "dblclick", () => this.fit(true));
+    add(this.canvas, "dblclick", (e) => { const box = this.boxAt(...this.at(e)); if (box) this.flip(box.key); else this.fit(true); });
     add(this.mini, "pointerdown", (e) => this.jump(e));
     add(this.root, "keydown", (e) => this.key(e));
     for (const [k, b] of Object.entries(this.buttons)) { add(b, "pointerenter", () => this.buttonTip(k, b)); add(b, "pointerleave", () => this.hideTip()); }
@@ -241,7 +244,7 @@ class GraphView {
     const fold = this.layoutName === "lanes" && (p.foldBoxes || []).find((f) => x >= f.x && x <= f.x + f.w && y >= f.y && y <= f.y + f.h);
     if (fold) return fold.fold.nodes.slice(0, 200).map((i) => `node:${this.pic.meta.ids[i]}`);
     const v = this.view(), i = this.pic.pick(this.model.get("step"), this.layoutName, (x - v.ox) / v.kx, (y - v.oy) / v.ky, 3 / v.kx, 3 / v.ky);
-    return i < 0 ? [] : [`node:${this.pic.meta.ids[i]}`];
+    return i < 0 ? [] : this.pic.refs(i);
   }
   down(e) { if (e.button) return; this.root.focus({ preventScroll: true }); this.canvas.setPointerCapture(e.pointerId); const [x, y] = this.at(e); this.drag = { x, y, far: false }; this.hideTip(); }
   move(e) {
@@ -263,6 +266,43 @@ class GraphView {
     if (e.shiftKey && refs.length) { const had = this.model.get("selected") || []; this.select(had.includes(refs[0]) ? had.filter((r) => r !== refs[0]) : [...had, ...refs]); }
     else this.select(refs);
   }
+  // ------------------------------------------------------------ folding
+  boxAt(x, y) {
+    if (this.pic.empty || x < this.gutter) return null;
+    const v = this.view(), i = this.pic.pick(this.model.get("step"), this.layoutName, (x - v.ox) / v.kx, (y - v.oy) / v.ky, 3 / v.kx, 3 / v.ky);
+    return (this.pic.meta.boxes || {})[i] || null;
+  }
+  /** Instance the selection is about: the folded one that is selected, else the innermost one around the selected node. */
+  foldable() {
+    const x = this.pic.empty ? null : this.pic.meta.insides, i = x ? [...this.selection().nodes][0] : undefined;
+    if (i === undefined) return "";
+    const box = (this.pic.meta.boxes || {})[i];
+    return box ? box.key : x.inner[i] >= 0 ? x.rows[x.inner[i]][0] : "";
+  }
+  /** Fold an instance, or unfold it. Python draws the graph again. */
+  flip(key) {
+    if (!key) return;
+    const had = this.model.get("flipped") || [];
+    this.send("flipped", had.includes(key) ? had.filter((k) => k !== key) : [...had, key].sort());
+  }
+  setFold(kind) { this.model.set("flipped", []); this.send("fold", kind); }
+  foldBar() {
+    const x = this.pic.empty ? null : this.pic.meta.insides, key = this.foldable(), box = x && key && Object.values(this.pic.meta.boxes || {}).some((b) => b.key === key);
+    const now = x && this.model.get("foldable") ? [this.lang, x.fold, key, box, x.kinds.join(), this.w < 620].join("|") : "";
+    if (now === this.foldShown) return;
+    this.foldShown = now;
+    this.folds.hidden = !now;
+    if (!now) return;
+    const group = make("span", { role: "radiogroup", "aria-label": this.t("foldLabel"), class: "gxc-fg" }), button = (name, on, f) => { const b = make("button", { type: "button", role: "radio", "aria-checked": String(on), "data-fold": name || "none" }); b.append(this.t(name || "unfolded")); b.onclick = f; return b; };
+    for (const k of ["", ...x.kinds]) group.append(button(k, x.fold === k, () => this.setFold(k)));
+    this.folds.replaceChildren(group);
+    if (key) {
+      const row = x.rows.find((r) => r[0] === key), b = make("button", { type: "button", class: "gxc-one", "data-flip": key, title: row ? row[1] : key }), name = (row ? row[1] : key).split("/").pop();
+      b.append(`${this.t(box ? "unfold" : "fold")} ${name}`);
+      b.onclick = () => this.flip(key);
+      this.folds.append(b);
+    }
+  }
   jump(e) {
     if (this.pic.empty || !this.miniScale) return;
     const r = this.mini.getBoundingClientRect(), v = this.view(), x = (e.clientX - r.left - 5) / this.miniScale.k, y = (e.clientY - r.top - 4) / this.miniScale.ky;
@@ -275,7 +315,7 @@ class GraphView {
     const step = this.model.get("step"), far = 60, k = e.key.length === 1 ? e.key.toLowerCase() : e.key;
     const acts = {
       ArrowLeft: () => this.send("step", this.pic.clamp(step - 1)), ArrowRight: () => this.send("step", this.pic.clamp(step + 1)),
-      ArrowUp: () => this.walk(-1), ArrowDown: () => this.walk(1), Enter: () => this.cursor >= 0 && this.select([`node:${this.pic.meta.ids[this.cursor]}`]),
+      ArrowUp: () => this.walk(-1), ArrowDown: () => this.walk(1), Enter: () => this.cursor >= 0 && this.select(this.pic.refs(this.cursor)), g: () => this.flip(this.foldable()),
       w: () => this.zoom(1.25), s: () => this.zoom(0.8), "+": () => this.zoom(1.25), "-": () => this.zoom(0.8), a: () => this.pan(far, 0), d: () => this.pan(-far, 0),
       f: () => this.fit(), l: () => this.setLayout(this.layoutName === "lanes" ? "layered" : "lanes"), Escape: () => this.select([]),
     };
@@ -306,7 +346,11 @@ class GraphView {
   describe(ref) {
     const [kind, id] = ref.split(":"), meta = this.pic.meta, step = this.model.get("step"), L = (b) => (this.lang === "zh" ? b.zh : b.en);
     const streamOf = (i) => { const c = this.pic.colours(step)[i]; return c < this.pic.noStream ? `${this.t("stream")} ${meta.streams[c].letter}, ${this.t("geId")} ${this.pic.geStream(step, c)}` : this.t("noStream"); };
-    if (kind === "node") { const i = this.pic.at.get(+id); return [meta.names[i], meta.ops[i], streamOf(i)]; }
+    if (kind === "node") {
+      const i = this.pic.at.get(+id), box = (meta.boxes || {})[i];
+      if (!box) return [meta.names[i], meta.ops[i], streamOf(i)];
+      return [box.title, [box.type, `${this.t("folded")}, ${this.count(box.members.length)}`].filter(Boolean).join(this.lang === "zh" ? "，" : ", "), streamOf(i), this.t("unfoldHow")];
+    }
     if (kind === "stream") { const c = this.pic.identity(step, +id), s = meta.streams[c], row = this.pic.step(step).streams.find((r) => r[0] === c); return [`${s.letter} ${L(s.role)}`, `${this.t("geId")} ${id}${s.label ? `, ${this.t("label")} ${s.label}` : ""}`, `${s.engine} ${this.count(row[2])}`]; }
     const badge = this.painter.badges.find((b) => b.ref === ref), e = meta.events[badge ? badge.event : this.pic.eventByUid.get(+id)], rule = meta.rules[+id];
     const out = [`${this.t("event")} ${badge && !badge.gone ? badge.id : ""}`.trim(), `${meta.names[e[1]]} → ${meta.names[e[2]]}`];
@@ -345,10 +389,13 @@ class GraphView {
     };
     this.painter.paint(s);
     this.dress(s);
+    this.foldBar();
+    this.folds.style.left = `${this.seg.offsetLeft + this.seg.offsetWidth + 10}px`;
     if (!pic.empty) this.miniScale = this.painter.minimap(this.mini.getContext("2d"), s, MINI_W, MINI_H);
     this.root.dataset.gxTheme = this.theme.dark ? "dark" : "light";
     this.root.dataset.gxStep = String(step);
     this.root.dataset.gxLayout = s.layout;
+    this.root.dataset.gxBoxes = String(pic.empty ? 0 : Object.keys(pic.meta.boxes || {}).length);
     this.root.dataset.gxSelected = (this.model.get("selected") || []).join(" ");
     this.root.dataset.gxState = pic.empty ? "empty" : "ready";
   }

@@ -25,6 +25,7 @@ class Picture {
     this.absent = meta.absent;
     this.noStream = meta.absent - 1;
     this.at = new Map(meta.ids.map((id, i) => [id, i]));
+    for (const [row, box] of Object.entries(meta.boxes || {})) for (const id of box.members) if (!this.at.has(id)) this.at.set(id, +row);
     this.grids = new Map();
     this.adjacent = new Map();
     this.eventByUid = new Map();
@@ -41,6 +42,8 @@ class Picture {
     return this.positions.subarray(at, at + size);
   }
   height(i, layout) { return layout === "lanes" && this.meta.kinds[i] === KIND_DATA ? PILL_H : NODE_H; }
+  /** References a drawn node stands for: itself, or what a folded box holds. */
+  refs(i) { const box = (this.meta.boxes || {})[i]; return (box ? box.members.slice(0, 200) : [this.meta.ids[i]]).map((id) => `node:${id}`); }
   /** First and one-past-last corner of route ``k`` of a frame. */
   route(k) { return [this.index[k], this.index[k + 1]]; }
   /** Events alive after a step: Map event index -> GE's id. */

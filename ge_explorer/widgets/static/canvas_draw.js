@@ -179,6 +179,13 @@ class Painter {
     }
     for (const list of byColour.values()) {
       const sw = this.swatch(list[0]), pattern = rich ? hatchOf(ctx, sw, s.dpr) : null, w = this.boxW, edge = Math.min(3, w / 4);
+      const folded = rich && s.pic.meta.boxes ? list.filter((i) => s.pic.meta.boxes[i]) : [];
+      if (folded.length) { // a second outline behind: more than one node
+        ctx.beginPath();
+        for (const i of folded) { const h = this.boxH; ctx.roundRect(this.X(this.xy[2 * i]) - w / 2 + 3, this.Y(this.xy[2 * i + 1]) - h / 2 - 3, w, h, 3); }
+        ctx.fillStyle = s.theme.bg; ctx.fill();
+        ctx.strokeStyle = sw.border; ctx.lineWidth = 1; ctx.stroke();
+      }
       ctx.beginPath();
       for (const i of list) { const h = s.pic.height(i, s.layout) * s.view.ky; ctx.roundRect(this.X(this.xy[2 * i]) - w / 2, this.Y(this.xy[2 * i + 1]) - h / 2, w, h, rich ? (this.pill(i) ? h / 2 : 3) : 0); }
       ctx.fillStyle = rich || sw.none ? sw.fill : sw.mark;
@@ -222,13 +229,23 @@ class Painter {
     }
     ctx.fillStyle = s.theme.ink;
     ctx.textAlign = "left";
-    ctx.fillText(this.shortName(meta.names[i], room - (letter && !two ? 17 : 0), bold), at, two ? y - 3 : y + 4);
+    ctx.fillText((meta.boxes && meta.boxes[i] ? this.tail : this.shortName).call(this, meta.names[i], room - (letter && !two ? 17 : 0), bold), at, two ? y - 3 : y + 4);
     if (two) { ctx.fillStyle = s.theme.ink2; ctx.fillText(this.fit(meta.ops[i], room - (letter ? 17 : 0), this.font(11)), at, y + 11); }
   }
   /** A long path is cut in front: the last part tells nodes apart. */
   shortName(name, room, font) {
     const cut = name.lastIndexOf("/");
     return cut > 0 && this.width(name, font) > room ? this.fit(name.slice(cut + 1), room, font) : this.fit(name, room, font);
+  }
+  /** Folded instances differ in the middle of their path (layers/0/block): as many of its last parts as fit. */
+  tail(name, room, font) {
+    const parts = name.split(/[/.]/);
+    this.ctx.font = font;
+    for (let k = 0; k < parts.length; k++) {
+      const text = name.slice(parts.slice(0, k).join("/").length + (k ? 1 : 0));
+      if (this.width(text, font) <= room) return text;
+    }
+    return this.fit(parts[parts.length - 1], room, font);
   }
   laneOf(i) {
     const y = this.xy[2 * i + 1];

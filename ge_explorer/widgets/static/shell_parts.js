@@ -46,10 +46,10 @@ class Top extends Part {
     this.input.setAttribute("aria-label", this.w("search"));
     const hits = find.query ? (find.hits ? `${find.at + 1} / ${find.hits}` : this.w("none")) : "";
     this.fill(this.bar, [
-      drop("graph", "O", "", [h("span", { cls: "gx-2 gx-wide" }, this.w("graph")), h("span", { cls: "gx-b gx-name" }, d.graph || "")], () =>
+      drop("graph", "O", "", [h("span", { cls: "gx-2 gx-wide" }, this.w("graph")), h("span", { cls: "gx-b gx-name", title: d.graph || "" }, d.graph || "")], () =>
         (d.graphs || []).map((g) => this.choice(g.name, this.t(g.title), g.name === d.graph, () => this.send("open", { name: g.name })))),
-      drop("options", "", "", [h("span", { cls: "gx-2 gx-wide" }, this.w("options")), h("span", { cls: "gx-name" }, this.t(d.optionText))], () => this.optionMenu(d)),
-      drop("chip", "", this.t(d.chipTip), [h("span", {}, d.chip || ""), h("span", { cls: "gx-2 gx-wide" }, d.cores || "")], () =>
+      drop("options", "", "", [h("span", { cls: "gx-2 gx-wide" }, this.w("options")), h("span", { cls: "gx-name", title: this.t(d.optionText) }, this.t(d.optionText))], () => this.optionMenu(d)),
+      drop("chip", "", this.t(d.chipTip), [h("span", { cls: "gx-name", title: d.chip || "" }, d.chip || ""), h("span", { cls: "gx-2 gx-wide" }, d.cores || "")], () =>
         (d.chips || []).map((c) => this.choice(c.name, this.t(c.note), c.name === d.chip, () => this.send("chip", { name: c.name })))),
       h("span", { cls: "gx-sp" }),
       h("label", { cls: `gx-search${hits ? " gx-hit" : ""}` }, svg(16, [ICONS.search, "none", "currentColor"]), this.input, hits ? h("span", { cls: "gx-2", "aria-live": "polite" }, hits) : h("kbd", {}, "/")),

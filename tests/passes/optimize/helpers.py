@@ -16,13 +16,18 @@ from ge_explorer.trace.runner import run_trace
 from ge_explorer.trace.trace import Trace
 
 NODE_LEVEL = (
-    "copy-before-scatter", "inner-identity-add", "optimise-while-inferring", "inline-calls", "cond-normalise", "optimise-prepare",
-    "prune", "mark-references", "constant-fuse-same", "common-subexpression", "branch-data", "common-subexpression",
-    "transop-direct", "transop-breadth", "optimise-stage1", "prune", "reshape-recovery", "remove-same-const", "identity-remove",
-    "inner-identity-delete", "optimise-stage2", "remove-isolated-const", "concat-no-task", "pack-no-task", "split-no-task",
+    "copy-before-scatter", "inner-identity-add", "optimise-while-inferring", "inline-calls", "trans-shape-to-const",
+    "cond-normalise", "optimise-prepare", "prune", "transop-direct", "mark-references", "constant-fuse-same",
+    "common-subexpression", "branch-data",
+    "branch-subexpression", "variable-format", "transop-direct", "transop-breadth", "merge-shape-n", "optimise-stage1", "prune",
+    "reshape-recovery", "remove-same-const", "identity-remove", "control-transfer", "inner-identity-delete", "optimise-stage2",
+    "remove-isolated-const", "ref-identity-delete", "variable-ref-delete", "concat-no-task", "pack-no-task", "split-no-task",
     "tensor-move-delete",
 )  # fmt: skip
 """The node-level half of the optimise chapter, without fusion and collectives."""
+_WITH_FORMATS = {*NODE_LEVEL, "infer-origin-format", "fuse-graph", "refine-running-format", "same-transdata-breadth"}
+FORMATS = tuple(n for n, _ in pipelines.STEPS if n in _WITH_FORMATS)
+"""The same with graph fusion and formats."""
 
 
 def run(g: Graph, text: str = "", options: dict[str, str] | None = None) -> Trace:

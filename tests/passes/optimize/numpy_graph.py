@@ -11,6 +11,7 @@ import numpy as np
 from ge_explorer.graph.constant import VALUE, ConstantValue
 from ge_explorer.graph.model import CONST_LIKE, Graph, Node
 from ge_explorer.graph.order import topological_sort
+from tests.passes.optimize.numpy_storage import stored, touches_storage
 
 
 def evaluate(g: Graph, feeds: Mapping[str, Any]) -> list[Any]:
@@ -24,7 +25,7 @@ def evaluate(g: Graph, feeds: Mapping[str, Any]) -> list[Any]:
         ins = [None if t is None else values[t] for t in n.inputs]
         if n.op == "NetOutput":
             return ins
-        outs = run(n, ins, feeds)
+        outs = stored(g, n, ins) if touches_storage(g, n) else run(n, ins, feeds)
         values.update(zip(n.outputs, outs, strict=False))
     raise AssertionError("no NetOutput")
 
@@ -42,7 +43,7 @@ def run(n: Node, x: list[Any], feeds: Mapping[str, Any]) -> list[Any]:
     if n.op in SIMPLE:
         return [SIMPLE[n.op](*x)]
     if n.op in ("Conv2D",):
-        return [conv(x[0], x[1], x[2] if len(x) > 2 else None, a.get("pads", [0] * 4), a.get("strides", [1, 1])[-2:])]
+        return [grouped(x, a)]
     if n.op == "BatchNorm":
         s, b, mean, var = (v.reshape(1, -1, 1, 1) for v in x[1:5])
         return [(x[0] - mean) / np.sqrt(var + a.get("epsilon", 1e-5)) * s + b]
@@ -53,7 +54,13 @@ def run(n: Node, x: list[Any], feeds: Mapping[str, Any]) -> list[Any]:
         return [p @ q + (x[2] if len(x) > 2 and x[2] is not None else 0.0)]
     if n.op == "Muls":
         return [x[0] * a["value"]]
-    if n.op == "Transpose":
+    if n.op == "Reshape":
+        return [x[0].reshape([int(d) for d in x[1]])]
+    if n.op.startswith("Squeeze"):
+        return [np.squeeze(x[0], tuple(a["axis"]))]
+    if n.op.startswith("Unsqueeze"):
+        return [np.expand_dims(x[0], tuple(a["axes"]))]
+    if n.op in ("Transpose", "TransposeD"):
         return [np.transpose(x[0], a["perm"])]
     if n.op == "ReduceMean":
         return [x[0].mean(axis=tuple(a["axes"]), keepdims=True)]
@@ -95,6 +102,15 @@ def softmax(v: Any) -> Any:
     return e / e.sum(-1, keepdims=True)
 
 
+def grouped(x: list[Any], a: Mapping[str, Any]) -> Any:
+    """Convolution, group by group."""
+    k = a.get("group", 1)
+    rest = (a.get("pads", [0] * 4), a.get("strides", [1, 1])[-2:])
+    parts = zip(np.split(x[0], k, axis=1), np.split(x[1], k, axis=0), strict=True)
+    y = np.concatenate([conv(p, w, None, *rest) for p, w in parts], axis=1)
+    return y if len(x) < 3 else y + x[2].reshape(1, -1, 1, 1)
+
+
 def conv(x: Any, w: Any, b: Any, pads: Any, strides: Any) -> Any:
     x = np.pad(x, [(0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])])
     o, _, kh, kw = w.shape
@@ -113,5 +129,6 @@ SIMPLE = {
     "Relu": lambda v: np.maximum(v, 0),
     "Erf": np.vectorize(math.erf), "Gelu": np.vectorize(lambda v: 0.5 * v * (1 + math.erf(v / math.sqrt(2)))),
     "Swish": lambda v: v / (1 + np.exp(-v)), "Square": np.square, "Identity": lambda v: v, "Reciprocal": lambda v: 1 / v,
+    "AccumulateNV2": lambda *v: sum(v),
     "Exp": np.exp, "Neg": np.negative, "Abs": np.abs, "Maximum": np.maximum, "Cast": lambda v: v,
 }  # fmt: skip
