@@ -23,12 +23,14 @@ class Gaps:
     @cached_property
     def start(self) -> list[int]:
         """Start of every task."""
-        return self._start.tolist()
+        found: list[int] = self._start.tolist()
+        return found
 
     @cached_property
     def end(self) -> list[int]:
         """End of every task."""
-        return self._end.tolist()
+        found: list[int] = self._end.tolist()
+        return found
 
     @cached_property
     def gaps(self) -> tuple[Gap, ...]:

@@ -7,7 +7,7 @@ time, cores coming back before segments becoming ready, stream, issue index.
 from __future__ import annotations
 
 from bisect import insort
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heapreplace
 
 from ge_explorer.simulator.segments import Segments
 
@@ -17,16 +17,13 @@ PENDING = -1
 
 def run_recurrence(g: Segments) -> list[int]:
     """Start of every segment where nobody waits for cores and every link leads to an earlier segment (``ordered``)."""
-    links, lead = g.links, g.lead
+    links, lead, first, step = g.links, g.lead, g.first, g.step
     start = [0] * len(links)
     for s in g.issue:
-        now = 0
+        now = 0 if first[s] else start[s - 1] + step[s - 1]
         for a, distance, after in links[s]:
             seen = start[a] + distance
-            if seen > now:
-                now = seen
-            if after:
-                now += after
+            now = (seen if seen > now else now) + after
         start[s] = now + lead[s]
     return start
 
@@ -36,25 +33,29 @@ def run_queue(g: Segments, pools: tuple[int, int] | None) -> tuple[list[int], di
 
     ``freed``: for a task that had to wait for cores, the task that gave them back last. Segments that can never start keep PENDING.
     """
-    links, lead, head, last, length = g.links, g.lead, g.head, g.last, g.ns
+    links, lead, first, step, length = g.links, g.lead, g.first, g.step, g.ns
     n = len(links)
     half = max(1, n.bit_length())  # an entry: time, one bit for ready, segment
     mask, ready, shift = (1 << half) - 1, 1 << half, half + 1
     need_aic, need_aiv = g.aic, g.aiv
-    on_cores = [a > 0 or v > 0 for a, v in zip(need_aic, need_aiv, strict=True)] if pools else [False] * n
+    follows, gap = g.follows, g.gap
     aic, aiv = pools or (0, 0)
+    least_aic = min((a for a in need_aic if a), default=aic + 1)
+    least_aiv = min((v for v in need_aiv if v), default=aiv + 1)
     start = [PENDING] * n
     parked: dict[int, list[int]] = {}  # segment somebody waits for -> waiting segments
     heap: list[int] = []
-    waiting: list[int] = []  # entries of segments that are ready and have no cores yet, in order
+    held: list[
+        int
+    ] = []  # entries of this instant made in this instant (tasks of no length): their turn is after all others
+    waiting: list[int] = []  # entries of segments that are ready and have no cores yet, in order; none of them fits
     freed: dict[int, int] = {}
-    last_aic = last_aiv = -1
-    # Segments to look at: the next one of each stream.
-    todo = [s for s in range(n - 1, -1, -1) if s == 0 or last[s - 1]]
+    last_aic = last_aiv = time = -1
+    todo = [s for s in range(n - 1, -1, -1) if first[s]]  # segments to look at: the next one of each stream
     while True:
         while todo:
             s = todo.pop()
-            now = 0
+            now = 0 if first[s] else start[s - 1] + step[s - 1]
             for a, distance, after in links[s]:
                 if a < 0:
                     break
@@ -66,43 +67,63 @@ def run_queue(g: Segments, pools: tuple[int, int] | None) -> tuple[list[int], di
                         parked[a] = [s]
                     break
                 seen += distance
-                if seen > now:
-                    now = seen
-                if after:
-                    now += after
+                now = (seen if seen > now else now) + after
             else:
                 now += lead[s]
-                if on_cores[s]:
-                    heappush(heap, now << shift | ready | s)
+                if need_aic[s] or need_aiv[s]:
+                    if now > time:
+                        heappush(heap, now << shift | ready | s)
+                    else:
+                        held.append(now << shift | ready | s)
                     continue
                 start[s] = now
                 if s in parked:
                     todo += parked.pop(s)
-                if not last[s]:
+                if follows[s]:
                     todo.append(s + 1)
+        if held and (not heap or heap[0] >> shift > time):
+            for entry in held:
+                heappush(heap, entry)
+            held.clear()
         if not heap:
             break
-        time = heap[0] >> shift
-        bound = time + 1 << shift
-        look = len(waiting)  # those before it did not fit, and will not before cores come back
-        while heap and heap[0] < bound:
-            entry = heappop(heap)
-            s = entry & mask
-            if entry & ready:
-                if waiting and entry < waiting[-1]:
-                    insort(waiting, entry)
-                    look = 0
-                else:
-                    waiting.append(entry)
+        entry = heap[0]
+        time = entry >> shift
+        s = entry & mask
+        if entry & ready:
+            a, v = need_aic[s], need_aiv[s]
+            if a > aic or v > aiv:
+                heappop(heap)
+                insort(waiting, entry)
                 continue
-            look = 0
-            if need_aic[s]:
-                aic += need_aic[s]
-                last_aic = s
-            if need_aiv[s]:
-                aiv += need_aiv[s]
-                last_aiv = s
-        at = look
+            aic -= a
+            aiv -= v
+            start[s] = time
+            if length[s]:
+                heapreplace(heap, time + length[s] << shift | s)
+            else:
+                held.append(heappop(heap) ^ ready)
+            if s in parked:
+                todo += parked.pop(s)
+            if follows[s] == 2:
+                todo.append(s + 1)
+            continue
+        if need_aic[s]:
+            aic += need_aic[s]
+            last_aic = s
+        if need_aiv[s]:
+            aiv += need_aiv[s]
+            last_aiv = s
+        if follows[s] == 1:
+            heapreplace(heap, time + gap[s] << shift | ready | s + 1)
+        else:
+            heappop(heap)
+        if not waiting or (aic < least_aic and aiv < least_aiv) or (heap and heap[0] < time << shift | ready):
+            continue  # nothing fits, or more cores come back in this instant
+        if waiting[-1] >> shift == time:
+            while heap and heap[0] >> shift == time:
+                insort(waiting, heappop(heap))
+        at = 0
         while at < len(waiting):
             entry = waiting[at]
             s = entry & mask
@@ -115,18 +136,21 @@ def run_queue(g: Segments, pools: tuple[int, int] | None) -> tuple[list[int], di
             aiv -= v
             if entry >> shift < time:
                 by = last_aic if a else last_aiv
-                if a and v and last_aiv >= 0:
-                    other = last_aiv
-                    if by < 0 or _later(g, start, other, by):
-                        by = other
+                if a and v and last_aiv >= 0 and (by < 0 or _later(g, start, last_aiv, by)):
+                    by = last_aiv
                 if by >= 0:
-                    freed[head[s]] = head[by]
+                    freed[g.head[s]] = g.head[by]
             start[s] = time
-            heappush(heap, time + length[s] << shift | s)
+            if length[s]:
+                heappush(heap, time + length[s] << shift | s)
+            else:
+                held.append(time << shift | s)
             if s in parked:
                 todo += parked.pop(s)
-            if not last[s]:
+            if follows[s] == 2:
                 todo.append(s + 1)
+            if aic < least_aic and aiv < least_aiv:
+                break
     return start, freed
 
 
