@@ -12,6 +12,7 @@ from typing import Any
 
 from ge_explorer import examples, pipelines
 from ge_explorer.checks import check_trace
+from ge_explorer.device.overrides import placement_option
 from ge_explorer.device.profile import ProfileSource
 from ge_explorer.errors import InputError, OptionError
 from ge_explorer.graph.model import Graph
@@ -45,6 +46,7 @@ def open_session(
     dims: Mapping[str, int] | None = None,
     example_inputs: Any = None,
     profile: ProfileSource | None = None,
+    placement: Mapping[str, Any] | str | PathLike[str] | None = None,
 ) -> Session:
     """Session on ``source``.
 
@@ -54,12 +56,15 @@ def open_session(
     for a root of unknown shape). ``stream_passes``: functions of yours that run after GE's stream passes. ``input_shapes`` and
     ``dims``: sizes for open dimensions of an ONNX model, see ``load``; with all of them known the static steps run.
     ``example_inputs``: for a PyTorch module, see ``load``. ``profile``: CSV file of measured durations (or its text, or rows) that
-    replace the model's; see ``Session.profile_report``.
+    replace the model's; see ``Session.profile_report``. ``placement``: engine or core kind by operator type or ``node:<name>``,
+    such as ``{"MatMulV2": "AIV"}``, or a JSON file of it.
     Errors: InputError for an unusable file, OptionError for a wrong name.
     """
     if isinstance(source, Session):
         if profile is not None:
             source.set_profile(profile)
+        if placement is not None:
+            source.set_options(placement_option(placement))
         return source
     if isinstance(source, Trace):
         source = source.initial.graph
@@ -80,6 +85,8 @@ def open_session(
         graph = source_graph(loaded)
         if loaded.recorded is not None:
             defaults = _known_options(loaded.recorded.options)
+    if placement is not None:
+        options = {**(options or {}), **placement_option(placement)}
     plan = plan if plan is not None else plan_for(graph)
     if strength is None:
         strength = "C1" if plan is not None else ""

@@ -78,6 +78,8 @@ class PlacementLike(Protocol):
 class CostModel:
     """Parameters of the model; all editable. Times in ns, bandwidths in bytes/s.
 
+    A group of more than ``ranks_per_node`` ranks crosses nodes: its links run at ``node_link_bandwidth``.
+
     ``scale`` is the sensitivity slider (0.5 to 2) applied to every modelled duration, not to given ones.
     """
 
@@ -92,6 +94,8 @@ class CostModel:
     aicpu_elements_per_s: float = 0.5e9
     link_latency_ns: float = 10_000.0
     link_bandwidth: float = 56e9
+    node_link_bandwidth: float = 25e9
+    ranks_per_node: int = 8
     ranks: int = 8
     serial_share: float = 0.5
     scale: float = 1.0
@@ -326,7 +330,9 @@ def collective_ns(kind: str, nbytes: float, ranks: int, model: CostModel | None 
     1020
     """
     model = model or CostModel()
-    alpha, per_byte, p = model.link_latency_ns, 1e9 / model.link_bandwidth, max(1, ranks)
+    p = max(1, ranks)
+    bandwidth = model.link_bandwidth if p <= model.ranks_per_node else model.node_link_bandwidth
+    alpha, per_byte = model.link_latency_ns, 1e9 / bandwidth
     if p == 1:
         return 0.0
     steps = math.ceil(math.log2(p))

@@ -1,11 +1,14 @@
-"""The user's table of engines and core kinds: by operator type or by node name, as JSON text or a mapping."""
+"""The user's table of engines and core kinds: by operator type or by node name, as JSON text, a JSON file or a mapping."""
 
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from os import PathLike
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -13,6 +16,7 @@ from ge_explorer.device.engines import GE_ENGINES
 from ge_explorer.device.op_table import CORES
 from ge_explorer.errors import OptionError, did_you_mean
 
+FILE_LIMIT = 4 << 20
 OPTION = "gx.placement"
 """Our option: ``{"MatMulV2": "AIV", "node:fc1": {"engine": "DNN_VM_AICPU", "core": "AICPU"}}``."""
 
@@ -25,11 +29,29 @@ class Override:
     core: str = ""
 
 
-def placement_option(table: Mapping[str, Any]) -> dict[str, str]:
-    """Option mapping for a table written in Python: ``compile(g, options=placement_option({"MatMulV2": "AIV"}))``."""
-    text = json.dumps(dict(table), sort_keys=True)
+def placement_option(table: Mapping[str, Any] | str | PathLike[str]) -> dict[str, str]:
+    """Option mapping for a table written in Python or in a JSON file.
+
+    ``compile(g, options=placement_option({"MatMulV2": "AIV"}))`` is ``compile(g, placement={"MatMulV2": "AIV"})``.
+    OptionError names the file or the entry.
+    """
+    text = json.dumps(dict(table), sort_keys=True) if isinstance(table, Mapping) else _file_text(Path(table))
     read_overrides(text)
     return {OPTION: text}
+
+
+def _file_text(path: Path) -> str:
+    where = str(path)
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size > FILE_LIMIT:
+            raise OptionError(f"a placement table is a regular file of at most {FILE_LIMIT >> 20} MiB", where=where)
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as e:
+        raise OptionError("cannot read the placement table", where=where, got=str(e)) from None
+    if not text.strip():
+        raise OptionError("the placement table is empty", where=where, todo='Write for example {"MatMulV2": "AIV"}.')
+    return text
 
 
 @lru_cache(maxsize=64)

@@ -17,6 +17,10 @@ TILE = 128
 """Rows and columns of one cube block."""
 VECTOR_BLOCK_BYTES = 32 * 1024
 """Bytes one vector block handles."""
+UNIFIED_BUFFER = 192 * 1024
+"""Bytes of the vector unit's buffer: a row that fits is read once (assumed for all chips)."""
+RESIDENT_WEIGHTS = 16 << 20
+"""Recurrent weights up to this size stay on chip between steps (assumed)."""
 FUSED_FLOPS, FUSED_VOPS = "_gx_fused_flops", "_gx_fused_vops"
 """Our attributes of a node made by buffer fusion: the cube FLOPs and vector operations of all its members."""
 
@@ -88,6 +92,8 @@ class Operands:
         self._graph = graph
         self._made: dict[int, Operand] = {}
         self._equal: dict[Operand, Operand] = {}
+        self.works: dict[tuple[object, ...], Work] = {}
+        """Work of the nodes without attributes so far, by type and operands: large graphs repeat themselves."""
 
     def of(self, tensor: int) -> Operand:
         """Operand of a tensor id."""
@@ -269,9 +275,11 @@ def _conv(node: Node, ins: list[Operand], outs: list[Operand], base: Work, *, tr
     kernel = w.meant
     per_filter = w.meant_elements / max(1, kernel[0]) if kernel else 1.0
     channels = kernel[0] if kernel else 1
+    if transposed:  # the filter's first dimension is the input's channels
+        channels = y.meant[1] if len(y.meant) > 1 else 1
     swept, made = (x if transposed else y).meant_elements, y.meant_elements
     bias = made if len(ins) > 2 and ins[2].elements else 0
-    blocks = _ceil(swept / max(1, channels), TILE) * _ceil(channels, TILE)
+    blocks = _ceil(made / max(1, channels), TILE) * _ceil(channels, TILE)
     return replace(base, flops=2.0 * swept * per_filter, vops=float(bias), cube_blocks=blocks,
                    cube_speed=_CUBE_SPEED.get(w.bits if w.elements else x.bits, 1.0))  # fmt: skip
 
@@ -300,7 +308,8 @@ def _attention(node: Node, ins: list[Operand], outs: list[Operand], base: Work) 
     seq = layout.find("S") if "S" in layout and len(layout) == len(q.shape) else max(0, len(q.shape) - 2)
     sq = q.shape[seq] if seq < len(q.shape) else 1
     sk = k.shape[seq] if seq < len(k.shape) else 1
-    causal = 0.5 if sq == sk and sq > 1 and node.attrs.get("sparse_mode") in (2, 3) else 1.0
+    masked = node.attrs.get("sparse_mode") in (2, 3) or node.attrs.get("is_causal") in (1, True)
+    causal = 0.5 if sq == sk and sq > 1 and masked else 1.0
     width_v = q.elements * (v.shape[-1] / max(1, k.shape[-1])) if v.shape and k.shape else q.elements
     heads = node.attrs.get("head_num", node.attrs.get("num_heads"))
     if len(q.shape) == 4:
@@ -327,14 +336,28 @@ def _rows(x: Operand) -> int:
     return max(1, x.elements // max(1, x.shape[-1] if x.shape else 1))
 
 
+def _row_bytes(x: Operand, node: Node) -> float:
+    """Bytes along the axis that is worked on (``axes`` or ``axis``, else the last one)."""
+    axis = node.attrs.get("axes", node.attrs.get("axis", -1))
+    axis = axis[0] if isinstance(axis, list | tuple) and axis else axis
+    if not x.shape or not isinstance(axis, int) or not -len(x.shape) <= axis < len(x.shape):
+        axis = -1
+    return (x.shape[axis] if x.shape else 1) * x.bits / 8
+
+
 def _softmax(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
     x = ins[0] if ins else NONE
-    return replace(base, vops=14.0 * x.elements, vector_blocks=_rows(x))
+    # a row that does not fit is read and written once more
+    again = 0.0 if _row_bytes(x, node) <= UNIFIED_BUFFER else 2 * x.nbytes
+    return replace(base, vops=14.0 * x.elements, vector_blocks=_rows(x), hot_bytes=base.hot_bytes + again)
 
 
 def _norm(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
     x = ins[0] if ins else NONE
-    return replace(base, vops=_NORM.get(node.op, 8.0) * x.elements, vector_blocks=_rows(x))
+    again = 0.0 if _row_bytes(x, node) <= UNIFIED_BUFFER else x.nbytes  # one pass for the mean, one for the result
+    return replace(
+        base, vops=_NORM.get(node.op, 8.0) * x.elements, vector_blocks=_rows(x), hot_bytes=base.hot_bytes + again
+    )
 
 
 def _transpose(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
@@ -390,8 +413,20 @@ def _rnn(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Wor
     rows = _rows(x)
     weights = sum(i.elements for i in ins[1:3])
     hidden = outs[-1].shape[-1] if outs and outs[-1].shape else 1
+    steps = x.shape[0] if len(x.shape) > 2 else 1
+    read = sum(i.nbytes for i in ins[1:3])
+    again = 0.0 if read <= RESIDENT_WEIGHTS else read * (steps - 1)
     return replace(base, flops=2.0 * rows * weights, vops=20.0 * rows * hidden, cube_blocks=_ceil(hidden * 4, TILE),
-                   cube_speed=_CUBE_SPEED.get(x.bits, 1.0))  # fmt: skip
+                   cube_speed=_CUBE_SPEED.get(x.bits, 1.0), cold_bytes=base.cold_bytes + again)  # fmt: skip
+
+
+def _move(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
+    if "Slice" not in node.op:
+        return base
+    x, moved = ins[0] if ins else NONE, sum(o.nbytes for o in outs)  # a slice reads what it writes, not the whole input
+    rest = sum(o.nbytes for o in ins[1:])
+    hot, cold = moved + rest + (0.0 if x.cold else moved), moved if x.cold else 0.0
+    return replace(base, hot_bytes=hot, cold_bytes=cold, vector_blocks=_ceil(hot + cold, VECTOR_BLOCK_BYTES))
 
 
 def _plain(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> Work:
@@ -405,7 +440,7 @@ def _deconv(node: Node, ins: list[Operand], outs: list[Operand], base: Work) -> 
 _FORMULA: Mapping[str, Callable[[Node, list[Operand], list[Operand], Work], Work]] = MappingProxyType(
     {
         "conv": _conv, "deconv": _deconv, "matmul": _matmul, "attention": _attention, "elementwise": _elementwise,
-        "reduce": _reduce, "softmax": _softmax, "norm": _norm, "transpose": _transpose, "move": _plain, "gather": _gather,
+        "reduce": _reduce, "softmax": _softmax, "norm": _norm, "transpose": _transpose, "move": _move, "gather": _gather,
         "scatter": _scatter, "pool": _pool, "resize": _resize, "quant": _quant, "sort": _sort, "rnn": _rnn, "copy": _plain,
         "random": _plain, "unknown": _elementwise,
     }
@@ -415,6 +450,16 @@ _FORMULA: Mapping[str, Callable[[Node, list[Operand], list[Operand], Work], Work
 def work_of(node: Node, operands: Operands) -> Work:
     """Work of one node. Its bytes are all inputs once and all outputs once unless the family says otherwise."""
     ins, outs = operands.inputs(node), operands.outputs(node)
+    if node.attrs:
+        return _work(node, ins, outs)
+    key = (node.op, *map(id, ins), None, *map(id, outs))
+    found = operands.works.get(key)
+    if found is None:
+        found = operands.works[key] = _work(node, ins, outs)
+    return found
+
+
+def _work(node: Node, ins: list[Operand], outs: list[Operand]) -> Work:
     family = family_of(node.op)
     hot = sum(o.nbytes for o in ins if not o.cold) + sum(o.nbytes for o in outs)
     cold = sum(o.nbytes for o in ins if o.cold)

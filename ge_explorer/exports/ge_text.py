@@ -149,7 +149,21 @@ def _desc(t: Tensor) -> str:
     given = t.attrs.get("size")
     bytes_ = given if isinstance(given, int) else None if t.nbytes is None else padded_size(t.nbytes)
     size = f" size: {bytes_}" if bytes_ else ""
-    return f"dtype: {dtype} shape {{ {shape} }} layout: {quoted(str(layout))}{size}"
+    origin = "".join(
+        f" attr {{ key: {quoted(k)} value {{ {v} }} }}"
+        for k in _ORIGIN
+        if (v := written(_number(t.attrs.get(k)))) is not None
+    )
+    return f"dtype: {dtype} shape {{ {shape} }} layout: {quoted(str(layout))}{origin}{size}"
+
+
+_ORIGIN = ("origin_format", "origin_shape")
+"""What a tensor is before a storage format changes it; GE keeps it in the descriptor's attributes."""
+
+
+def _number(value: Any) -> Any:
+    """Unknown sizes of a shape as -1."""
+    return tuple(d if isinstance(d, int) else -1 for d in value) if isinstance(value, tuple) else value
 
 
 def written(value: Any) -> str | None:

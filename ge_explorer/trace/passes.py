@@ -119,6 +119,8 @@ class Pass:
     fidelity: ClassVar[Fidelity] = "exact"
     rules: ClassVar[Mapping[str, Rule]] = MappingProxyType({})
     per_scope: ClassVar[bool] = False
+    modelled: ClassVar[bool] = True
+    """False: the step only shows where GE runs the pass."""
 
     def skip_reason(self, s: Snapshot, ctx: PassContext) -> Text | None:
         """A sentence when the pass does not apply here (single-stream mode, option off); None to run it."""

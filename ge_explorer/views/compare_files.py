@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from ge_explorer.ids import node as node_ref
 from ge_explorer.provenance import GE_RULES_VERSION, Origin
 from ge_explorer.text import Text
 from ge_explorer.trace.agreement import Agreement
-from ge_explorer.trace.compare_files import FilesDiff, Side
+from ge_explorer.trace.compare_files import FieldChange, FilesDiff, Side
 from ge_explorer.views.marks import number, plain
 from ge_explorer.views.table import Column, Figure, Part, Row, Table, TablePicture, cut, thing, words
 from ge_explorer.views.wording import MINUS
@@ -103,9 +103,7 @@ def diff_rows(
         old = plain(d.a.graph.unique_names[i], 60)
         rows.append(("node", _row("~", Text("name", "名称"), (words(f"{old} →"), _thing(d.b, j)), j)))
     for c in d.changed:
-        fields = "; ".join(f"{f.field} {_side(f.before)} → {_side(f.after)}" for f in c.fields[:4])
-        more = f" +{len(c.fields) - 4}" if len(c.fields) > 4 else ""
-        rows.append(("node", _row("~", node, (_thing(d.b, c.b), words(plain(fields, 240) + more)), c.b)))
+        rows.append(("node", _row("~", node, (_thing(d.b, c.b), Part(_fields(c.fields))), c.b)))
     for m in d.moved or ():
         here = d.stream_of.get(m.before if isinstance(m.before, int) else -1)
         if names is not None:
@@ -184,6 +182,22 @@ def _node_row(sign: str, what: Text, side: Side, i: int, ref: int | None) -> Row
 
 def _thing(side: Side, i: int) -> Part:
     return thing(plain(side.graph.unique_names[i], 60), node_ref(i))
+
+
+_FIELDS = {
+    "type": "类型", "shape": "形状", "dtype": "数据类型", "output": "输出", "input": "输入", "control": "控制边",
+    "attribute": "属性",
+}  # fmt: skip
+
+
+def _fields(fields: Sequence[FieldChange], limit: int = 4) -> Text:
+    """What changed in a node: the first fields with both values, and how many more."""
+    more = f" +{len(fields) - limit}" if len(fields) > limit else ""
+    said = [f"{_side(f.before)} → {_side(f.after)}" for f in fields[:limit]]
+    kinds = [f.field.partition(" ") for f in fields[:limit]]
+    en = "; ".join(f"{f.field} {x}" for f, x in zip(fields, said, strict=False))
+    zh = "；".join(f"{_FIELDS.get(k, k)}{sep}{rest} {x}" for (k, sep, rest), x in zip(kinds, said, strict=True))
+    return Text(plain(en, 240) + more, plain(zh, 240) + more)
 
 
 def _stream(value: object) -> str:

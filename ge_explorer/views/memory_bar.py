@@ -38,12 +38,12 @@ def _controls(page: MemoryPage, view: str, c: MemoryChoice, lang: str, picked: t
     if page.book is None:
         return ""
     slow = ""
-    if view in ("ab", "steps", "planners") and page.book.large and not c.everything:
+    if view in ("ab", "steps", "planners", "hints") and page.book.large and not c.everything:
         slow = button_html("everything", Text("run the slow planners too", "也运行较慢的规划器"), lang)
     if view == "ab":
         plans = [(k, TITLES[k]) for k in SHOWN_KEYS if not k.startswith("one-") or page.book.streams > 1]
         return slow + select_html("a", Text("A"), plans, c.a, lang) + select_html("b", Text("B"), plans, c.b, lang)
-    if view == "planners":
+    if view in ("planners", "hints"):
         return slow
     if view == "steps":
         both = [(k, TITLES[k]) for k in ("ge", "ge-priority")]

@@ -15,12 +15,14 @@ from ge_explorer.views import (
     memory_ab,
     memory_curve,
     memory_heatmap,
+    memory_hints,
     memory_map,
     memory_planners,
     memory_reuse,
     memory_reuse_table,
     memory_steps,
     memory_steps_table,
+    svg_memory_ab,
 )
 from ge_explorer.views.memory_filter import MemoryFilter
 from ge_explorer.views.memory_life import Lives, lives
@@ -37,6 +39,7 @@ VIEWS: Mapping[str, Text] = {
     "ab": Text("A/B", "A/B"),
     "planners": Text("Planners", "规划器"),
     "steps": Text("GE steps", "GE 步骤"),
+    "hints": Text("Hints, health", "提示与健康"),
 }
 CHARTS = ("map", "lifetimes", "curve")
 NO_ORDER = Text(
@@ -80,6 +83,7 @@ class MemoryPage:
     single_peak: int | None = None
     built: list[str] = field(default_factory=list)
     _kept: dict[str, tuple[object, object]] = field(default_factory=dict)
+    _pair: tuple[tuple[str, str], tuple[Lives, Lives], tuple[Text, Text]] | None = None
 
     @property
     def memory(self) -> MemoryState:
@@ -147,6 +151,8 @@ class MemoryPage:
         if view in ("ab", "steps") and self.waits(c, *((c.a, c.b) if view == "ab" else (c.ge,))):
             note = memory_planners.SLOW_NOTE
             return TablePicture(f"memory-{view}", (), (), note, (note,))
+        if view == "hints":
+            return self._hints(self.book, c)
         if view == "ab":
             return self._ab(self.book, c)
         if view == "steps":
@@ -163,6 +169,17 @@ class MemoryPage:
             and any(k not in quick and not self.book.has(k) for k in plans)
         )
 
+    def _hints(self, book: PlanBook, c: MemoryChoice) -> TablePicture:
+        if book.large and not c.everything:
+            note = memory_planners.SLOW_NOTE
+            return TablePicture("memory-hints", (), (), note, (note,))
+        held = self._kept.get("hints")
+        if held is not None and isinstance(held[1], TablePicture):
+            return held[1]
+        made = memory_hints.build(book, self.curve)
+        self._kept["hints"] = ((), made)
+        return made
+
     def _ab(self, book: PlanBook, c: MemoryChoice) -> TablePicture:
         held = self._kept.get("ab")
         if held is not None and held[0] == (c.a, c.b) and isinstance(held[1], TablePicture):
@@ -175,10 +192,17 @@ class MemoryPage:
         a, b = views
         assert a is not None
         assert b is not None
+        self._pair = ((c.a, c.b), (a, b), (cases[0].title, cases[1].title))
         marks = (cases[0].origin, cases[1].origin)
         made = memory_ab.table(memory_ab.compare(a, b, cases[0].title, cases[1].title), marks)
         self._kept["ab"] = ((c.a, c.b), made)
         return made
+
+    def ab_curves(self, c: MemoryChoice, lang: str, px: int) -> str:
+        """Taken bytes of both plans of the A/B view on one axis as SVG; "" where one of them does not exist. After ``table``."""
+        if self._pair is None or self._pair[0] != (c.a, c.b):
+            return ""
+        return svg_memory_ab.svg(*self._pair[1], self._pair[2], lang, px)
 
     def _steps(self, book: PlanBook, c: MemoryChoice) -> TablePicture:
         case = book.get(c.ge)

@@ -66,6 +66,8 @@ def badge(step: Step, identities: Identities | None = None) -> Text:
     if step.status == "failed":
         code = step.error.code if isinstance(step.error, PassFailed) else ""
         return Text(code) if code else _STATUS["failed"]
+    if step.status == "skipped" and not step.pass_.modelled:
+        return Text("not modelled", "未建模")
     if step.status != "changed":
         return _STATUS[step.status]
     parts = _counts(diff_snapshots(step.before, step.after), step, identities)

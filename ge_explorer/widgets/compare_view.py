@@ -74,6 +74,7 @@ class CompareView:
         for side, canvas in enumerate(self.graphs):
             canvas.observe(lambda change, side=side: self._canvas(side, change), "selected")
         self.body.observe(self._clicked, "clicked")
+        self.body.observe(self._sized, "ground")
         self._drawn: Comparison | None = None
         self._quiet = False
 
@@ -124,12 +125,22 @@ class CompareView:
             beside += find_html(self.query, lang)
         return switch_html(shown, self.view, lang, beside + button_html("export", _EXPORT, lang))
 
+    @property
+    def _px(self) -> int:
+        """Width of the pictures: that of the page as last measured."""
+        wide = self.body.ground.get("w")
+        return min(1600, max(440, wide - 24)) if isinstance(wide, int) and wide > 0 else 1000
+
+    def _sized(self, _change: object) -> None:
+        if self.view in ("timelines", "memory"):
+            self.update()
+
     def _part(self, c: Comparison) -> str:
         lang = self.lang
         if self.view == "timelines":
-            return compare_html.marked(compare_html.timelines_html(c, lang), self.selected)
+            return compare_html.marked(compare_html.timelines_html(c, lang, self._px), self.selected)
         if self.view == "memory":
-            return compare_html.memory_html(c, lang)
+            return compare_html.memory_html(c, lang, self._px)
         if self.view == "agreement":
             found = compare_tables.agreement(c)
             if found is None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from html import escape
+from os import PathLike
 from typing import Any
 
 import ipywidgets as w
 
 from ge_explorer import examples
 from ge_explorer.api import open_session
+from ge_explorer.device.profile import ProfileSource
 from ge_explorer.errors import GxError
 from ge_explorer.ids import Ref
 from ge_explorer.plan.model import Plan
@@ -412,6 +414,8 @@ def explore(
     lang: str = "en",
     state: SelectionState | str | None = None,
     pipeline: str = "static",
+    profile: ProfileSource | None = None,
+    placement: Mapping[str, Any] | str | PathLike[str] | None = None,
 ) -> Explorer:
     """Explorer on an example name, a file, a Graph, a Session.
 
@@ -419,8 +423,9 @@ def explore(
     InputError for an unusable file, OptionError for a wrong name.
     """
     session = open_session(
-        source, plan=plan, strength=strength, mode=mode, options=options, chip=chip, pipeline=pipeline
-    )
+        source, plan=plan, strength=strength, mode=mode, options=options, chip=chip, pipeline=pipeline, profile=profile,
+        placement=placement,
+    )  # fmt: skip
     if isinstance(state, str):
         state = SelectionState.from_json(state) if state.lstrip().startswith("{") else SelectionState.from_share(state)
     explorer = Explorer(session, lang=lang)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import ge_explorer as gx
 from ge_explorer import pipelines
+from ge_explorer.api import open_session
+from ge_explorer.cli import main
 from ge_explorer.device.cost import cost_table
 from ge_explorer.device.op_table import OP_TABLE, place_of
 from ge_explorer.device.overrides import placement_option
@@ -102,3 +106,44 @@ def test_bad_tables_are_refused(text: str) -> None:
     assert "gx.placement" in str(t.failed.error)
     with pytest.raises(OptionError):
         placement_option({"MatMulV2": json.loads('{"core": "nothing"}')})
+
+
+def test_a_table_from_python_from_a_file_and_from_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "places.json"
+    file.write_text('{"node:A": "AIV"}', encoding="utf-8")
+    for placement in ({"node:A": "AIV"}, file, str(file)):
+        t = gx.compile("fork_join", placement=placement)
+        p, g = t.final.placement, t.final.graph
+        assert p is not None
+        assert p.core[g.node("A").id] == "AIV"
+    s = open_session("fork_join")
+    open_session(s, placement=file)
+    assert s.options["gx.placement"] == '{"node:A": "AIV"}'
+    assert main(["trace", "fork_join", "--placement", str(file), "--why", "A"]) == 0
+    assert "AIcoreEngine/AIV" in capsys.readouterr().out
+    assert main(["trace", "fork_join", "--option", 'gx.placement={"node:A": "AIV"}', "--why", "A"]) == 0
+    assert "AIcoreEngine/AIV" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("content", "says"), [(None, "cannot read"), ("", "empty"), ("{", "not JSON"), ('{"A": "X"}', "unknown")]
+)
+def test_bad_placement_files_name_the_place(tmp_path: Path, content: str | None, says: str) -> None:
+    file = tmp_path / "places.json"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(OptionError, match=says):
+        open_session("fork_join", placement=file)
+    with pytest.raises(OptionError, match="regular file"):
+        placement_option(tmp_path)
+
+
+def test_every_placed_type_has_a_reason_in_both_languages() -> None:
+    from ge_explorer.passes.partition.place_engines import PlaceEngines
+
+    reasons = {p.reason for p in OP_TABLE.values()}
+    assert reasons <= set(PlaceEngines.rules)
+    assert all(PlaceEngines.rules[r].text.zh and PlaceEngines.rules[r].source for r in reasons)
+    assert len(OP_TABLE) > 550

@@ -193,3 +193,16 @@ def test_selection_does_not_build_a_raster_again(monkeypatch: pytest.MonkeyPatch
     assert panel.page.built.count("lifetimes") == 1
     assert panel.chart("lifetimes").sources["raster"].data["image"][0] is before
     assert len(panel.chart("lifetimes").sources["picked"].data["left"]) == 1
+
+
+def test_ab_lays_both_curves_over_one_axis() -> None:
+    case = random_case(2)
+    panel = MemoryPanel(view="ab")
+    panel.update(context(case))
+    assert panel.body.html.count("<polyline") == 2
+    press(panel, "a", "none")
+    assert panel.page is not None
+    held = panel.page._pair
+    assert held is not None
+    assert held[0] == ("none", "current")
+    assert held[1][0].plan.peak > held[1][1].plan.peak, "without reuse A needs more"

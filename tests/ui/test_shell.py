@@ -203,3 +203,26 @@ def test_text_contrast(opened: Any, theme: str) -> None:
         }"""
     )
     assert ratio >= 4.5
+
+
+@pytest.mark.parametrize("width", [620, 560, 420])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_narrow_toolbar_wraps_and_clips_nothing(opened: Any, width: int, lang: str) -> None:
+    states = small_states(lang)
+    states["top"]["data"]["toolbar"]["graph"] = "a_graph_with_a_name_that_is_far_too_long_for_a_narrow_cell"
+    page = opened(states, width=width)
+    edges = page.evaluate(
+        """() => { const bar = document.querySelector('.gx-tb').getBoundingClientRect();
+        return [bar.left, bar.right, bar.bottom, ...[...document.querySelectorAll('.gx-tb > button, .gx-tb > label')].map((b) => {
+          const r = b.getBoundingClientRect(); return [r.left, r.right, r.bottom, r.width]; })]; }"""
+    )
+    left, right, bottom, *rest = edges
+    assert len(rest) >= 9
+    for x0, x1, y1, wide in rest:
+        assert wide > 10
+        assert x0 >= left - 0.5
+        assert x1 <= right + 0.5
+        assert y1 <= bottom + 0.5
+    name = page.locator(".gx-tb .gx-name").first
+    assert name.get_attribute("title") == states["top"]["data"]["toolbar"]["graph"]
+    assert name.evaluate("e => getComputedStyle(e).textOverflow") == "ellipsis"

@@ -1,4 +1,4 @@
-"""branch-data and unused-arguments: what a branch is handed twice, or never looks at."""
+"""branch-data and branch-subexpression: what a branch is handed twice, and what it then computes twice."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import ClassVar
 
 from ge_explorer.graph.builder import PARENT_INDEX
 from ge_explorer.ids import Ref
+from ge_explorer.passes.optimize.common_subexpression import CommonSubexpression
 from ge_explorer.passes.optimize.cond_normalise import IFS
 from ge_explorer.passes.optimize.rare import RarePass
 from ge_explorer.passes.optimize.work import Work
 from ge_explorer.text import Text
-from ge_explorer.trace.passes import Rule
+from ge_explorer.trace.passes import PassContext, Rule
+from ge_explorer.trace.state import Snapshot
 
 CASES = frozenset({"Case", "StatelessCase"})
 _SOURCE = "compiler/graph/passes/control_flow_and_stream: fuse_data_nodes_with_common_input_pass.cc"
@@ -55,3 +57,21 @@ class BranchData(RarePass):
                 for c in w.e.control_targets(i):
                     w.order(kept, c)
                 w.delete(n, "one-source", [Ref("node", kept), Ref("node", parent)])
+
+
+@dataclass(frozen=True)
+class BranchSubexpression(CommonSubexpression):
+    """common-subexpression once more, for what became equal when branch inputs were merged.
+
+    GE runs it on every graph; without branches the first run left nothing to do, so it is skipped.
+    GE source: common_subexpression_elimination_pass.cc (second entry of OptimizeStage1_1).
+    """
+
+    name: ClassVar[str] = "branch-subexpression"
+    title: ClassVar[Text] = Text("CSE again", "再次公共子表达式")
+
+    def skip_reason(self, s: Snapshot, ctx: PassContext) -> Text | None:
+        """Only where there are branches."""
+        if BranchData.rare.isdisjoint(s.graph.ops):
+            return Text("no If or Case", "没有 If 或 Case")
+        return super().skip_reason(s, ctx)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
@@ -18,6 +19,8 @@ from ge_explorer.trace.passes import Rule
 
 _SOURCE = "compiler/graph/passes/standard_optimize/common_subexpression_elimination_pass.cc"
 _KERNELS = frozenset(BUILTIN) | frozenset(HOST) | {"Shape", "ShapeN", "Size", "Rank", "GatherShapes"}
+HOST_KERNELS = "gx.hostKernels"
+"""Our option: operator types, joined by commas, that the installed operator package is taken to compute on the host as well."""
 _NOTES = frozenset({"_gx_function", "_gx_call"})
 """Attributes that say where a node came from, not what it does (they do not exist in GE)."""
 
@@ -38,7 +41,8 @@ class CommonSubexpression(GraphPass):
     ``variant=fingerprint`` is the textbook form some articles describe, for comparison: any two nodes of one graph with the same
     recursive fingerprint. It is **unsafe**: it ignores labels and control order; where GE would refuse, the decision says so.
 
-    GE source: common_subexpression_elimination_pass.cc. The set of types with a host kernel is assumed.
+    GE source: common_subexpression_elimination_pass.cc. The set of types with a host kernel is assumed; ``gx.hostKernels`` adds
+    to it.
     Example: ``x -> Cast_a``, ``x -> Cast_b`` to the same type: Cast_b goes.
     """
 
@@ -49,6 +53,7 @@ class CommonSubexpression(GraphPass):
     summary: ClassVar[Text] = Text("Merges siblings that compute the same.", "合并计算相同的兄弟节点。")
     ge_name: ClassVar[str] = "CommonSubexpressionEliminationPass"
     source: ClassVar[str] = _SOURCE
+    option_keys: ClassVar[frozenset[str]] = GraphPass.option_keys | {HOST_KERNELS}
     rules = MappingProxyType(
         {
             "same-key": Rule(
@@ -75,28 +80,32 @@ class CommonSubexpression(GraphPass):
         if self.variant == "fingerprint":
             merge_by_fingerprint(w, scope)
             return
+        kernels = _KERNELS | {k.strip() for k in w.option(HOST_KERNELS).split(",")}
         rank: dict[int, int] = {}
-        todo = [i for i in w.e.members(scope) if any(len(w.e.readers(t)) > 1 for t in w.node(i).outputs)]
+        todo = deque(i for i in w.e.members(scope) if any(w.e.reader_count(t) > 1 for t in w.node(i).outputs))
         if todo:
             rank = ranks(w, scope)
         while todo:
-            i = todo.pop(0)
+            i = todo.popleft()
             if w.e.has(i):
                 for t in w.node(i).outputs:
-                    todo += _siblings(w, t, rank)
+                    todo.extend(_siblings(w, t, rank, kernels))
 
 
-def _siblings(w: Work, t: int, rank: dict[int, int]) -> list[int]:
+def _siblings(w: Work, t: int, rank: dict[int, int], kernels: frozenset[str]) -> list[int]:
     """Merge equal readers of one output; returns the nodes that took over readers."""
     groups: dict[str, list[int]] = {}
     for e in w.e.readers(t):
         n = w.node(e.dst)
-        if n.op in _KERNELS and NO_FOLD not in n.attrs and not n.subgraphs:
+        if n.op in kernels and NO_FOLD not in n.attrs and not n.subgraphs:
             groups.setdefault(n.op, []).append(n.id)
     kept: list[int] = []
     for members in groups.values():
         first: dict[object, int] = {}
-        for i in sorted(dict.fromkeys(members), key=lambda i: rank.get(i, i)):
+        distinct = dict.fromkeys(members)
+        if len(distinct) < 2:
+            continue
+        for i in sorted(distinct, key=lambda i: rank.get(i, i)):
             n = w.node(i)
             k = first.setdefault(_key(w, n), i)
             if k != i and len(w.node(k).outputs) == len(n.outputs):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ge_explorer.graph.model import Node, Shape, Tensor
@@ -31,6 +32,11 @@ ADOPTERS = frozenset({
 })  # fmt: skip
 """Types that work on any layout element by element, so they take over a neighbour's format (assumed; Identity is
 format-agnostic in GE)."""
+
+
+_WIDTH = Text(
+    "an input or its neighbour has elements of another width, so C0 differs", "输入或相邻算子的元素位宽不同，C0 不一致"
+)
 
 
 @dataclass
@@ -62,18 +68,20 @@ def choose_formats(w: Work, scope: int, c: Choices) -> None:
             _convolution(w, n, c, grown)
         elif n.op in MATMUL:
             _matrix(w, n, c)
-    refused: set[int] = set()
+    refused: dict[int, Text] = {}
     while grown:
-        for n in _neighbours(w, grown.popleft()):
-            if n.op not in ADOPTERS or n.id in refused or (n.outputs and n.outputs[0] in c.out_format):
+        for n, wide in _neighbours(w, grown.popleft(), c):
+            if n.op not in ADOPTERS or (n.outputs and n.outputs[0] in c.out_format):
                 continue
-            why = _cannot_adopt(w, n, c)
+            why = _WIDTH if wide else _cannot_adopt(w, n, c)
             if why is not None:
-                refused.add(n.id)
-                w.ctx.decide(Ref("node", n.id), "format", "plain", "plain", "adopts-not", note=why, decisive=False)
+                refused[n.id] = why
                 continue
+            refused.pop(n.id, None)
             _adopt(w, n, c)
             grown.append(n.id)
+    for i, why in refused.items():
+        w.ctx.decide(Ref("node", i), "format", "plain", "plain", "adopts-not", note=why, decisive=False)
 
 
 def _convolution(w: Work, n: Node, c: Choices, grown: deque[int]) -> None:
@@ -117,11 +125,16 @@ def _matrix(w: Work, n: Node, c: Choices) -> None:
     )
 
 
-def _neighbours(w: Work, i: int) -> list[Node]:
-    """Producers of the four-dimensional inputs and readers of the outputs of a node."""
+def _neighbours(w: Work, i: int, c: Choices) -> Iterator[tuple[Node, bool]]:
+    """Producers of the four-dimensional inputs and readers of the outputs; True where the widths of the two ends differ."""
     n = w.node(i)
-    before = [w.node(t.producer) for t in w.inputs(n) if t is not None and t.shape is not None and len(t.shape) == 4]
-    return [*before, *(w.node(e.dst) for e in w.readers(n))]
+    for k, t in enumerate(w.inputs(n)):
+        if t is not None and t.shape is not None and len(t.shape) == 4:
+            yield w.node(t.producer), unit(c.type_out(t)) != unit(c.type_in(n, k, t))
+    for t in w.outputs(n):
+        for e in w.e.readers(t.id):
+            reader = w.node(e.dst)
+            yield reader, unit(c.type_in(reader, e.dst_in, t)) != unit(c.type_out(t))
 
 
 def _cannot_adopt(w: Work, n: Node, c: Choices) -> Text | None:
@@ -138,7 +151,7 @@ def _cannot_adopt(w: Work, n: Node, c: Choices) -> Text | None:
             continue
         there = by_letter(x.shape or (), layout(x))
         if unit(c.type_in(n, k, x)) != c0:
-            return Text("an input has elements of another width, so C0 differs", "有输入的元素位宽不同，C0 不一致")
+            return _WIDTH
         if there is None or (layout(x) or "NCHW") != (layout(y) or "NCHW"):
             return Text("an input is not of the same four dimensions", "有输入的四个维度不同")
         if there["C"] != dims["C"] or any(there[d] not in (dims[d], 1) for d in "NHW"):

@@ -31,8 +31,8 @@ class RefineRunningFormat(OptimizePass):
     operators of four dimensions take over the format of a neighbour, however far the convolution is; everything else, Data and
     NetOutput stay plain. A tensor's shape becomes the stored one; ``origin_format`` and ``origin_shape`` keep what the
     user sees. Between two types the Cast is on the plain side, because C0 depends on the type. Conversions of a constant fold in
-    stage 1. With ``force_fp16`` or ``allow_fp32_to_fp16``, float operators of the cube unit (the first mode: elementwise ones
-    too) work in float16.
+    stage 1. With ``force_fp16`` or ``allow_fp32_to_fp16``, float operators of the cube unit (the first mode: vector ones too)
+    work in float16.
 
     GE source: stage RefineRunningFormat of the fusion engine. Which operator supports which format is in files that are not
     public, so the choice is assumed; names and shapes follow dumps and profiles. A Transpose is never needed here. Conversions
@@ -85,7 +85,7 @@ class RefineRunningFormat(OptimizePass):
                 Text("The cube unit works in float16 in this mode.", "该模式下 Cube 使用 float16。"), PRECISION
             ),
             "vector-type": Rule(
-                Text("force_fp16 takes elementwise operators to float16 as well.", "force_fp16 同样作用于逐元素算子。"),
+                Text("force_fp16 takes vector operators to float16 as well.", "force_fp16 同样作用于向量算子。"),
                 PRECISION,
             ),
             "differs": Rule(

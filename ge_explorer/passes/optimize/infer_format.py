@@ -73,7 +73,7 @@ class InferOriginFormat(OptimizePass):
     def skip_reason(self, s: Snapshot, ctx: PassContext) -> Text | None:
         """Also skipped without anything to start from."""
         reason = super().skip_reason(s, ctx)
-        if reason is None and not ctx.option(INPUT_FORMAT) and not any(_is_anchor(s.graph, n) for n in s.graph):
+        if reason is None and not ctx.option(INPUT_FORMAT) and not _has_anchor(s.graph):
             return Text("no operator says which format it works on", "没有算子指明格式")
         return reason
 
@@ -94,8 +94,17 @@ class InferOriginFormat(OptimizePass):
         return run(s, ctx, body)
 
 
+_CONVOLUTIONS = frozenset(op for op, family in FAMILY.items() if family in ("conv", "deconv"))
+
+
+def _has_anchor(g: Graph) -> bool:
+    return any(n.op in _CONVOLUTIONS for n in g) or any(
+        t is not None and t.attrs and layout(t) in RANK for t in g.tensors
+    )
+
+
 def _is_anchor(g: Graph, n: Node) -> bool:
-    if FAMILY.get(n.op) in ("conv", "deconv"):
+    if n.op in _CONVOLUTIONS:
         return True
     return any(layout(t) in RANK for t in (g.tensor(o) for o in n.outputs) if t.attrs)
 
@@ -136,7 +145,7 @@ class _Spread:
     def anchor(self, n: Node) -> None:
         """Formats the node itself fixes, then everything they reach."""
         ins, outs = self.w.inputs(n), self.w.outputs(n)
-        if FAMILY.get(n.op) in ("conv", "deconv"):
+        if n.op in _CONVOLUTIONS:
             data = conv_format(n, next(iter(outs), None))
             for t in (*outs[:1], *ins[:1]):
                 if t is not None and data:
@@ -162,7 +171,7 @@ class _Spread:
         """One node after the other until nothing changes; a tensor gets a format once, so this ends."""
         while self.queue:
             n = self.w.node(self.queue.popleft())
-            if FAMILY.get(n.op) in ("conv", "deconv") or n.op == "NetOutput" or n.subgraphs or n.op in _OWN_FUNCTION:
+            if n.op in _CONVOLUTIONS or n.op == "NetOutput" or n.subgraphs or n.op in _OWN_FUNCTION:
                 continue
             ins = [t for t in self.w.inputs(n) if t is not None]
             outs = self.w.outputs(n)

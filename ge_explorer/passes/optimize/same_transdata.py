@@ -14,7 +14,8 @@ from ge_explorer.passes.optimize.facts import layout
 from ge_explorer.passes.optimize.format_shapes import FORMAT, HEAVY, ORIGIN_FORMAT, ORIGIN_SHAPE, unit
 from ge_explorer.passes.optimize.work import EXPECTED, Work
 from ge_explorer.text import Text
-from ge_explorer.trace.passes import Rule
+from ge_explorer.trace.passes import PassContext, Rule
+from ge_explorer.trace.state import Snapshot
 
 _SOURCE = "compiler/graph/passes/format_optimize/same_transdata_breadth_fusion_pass.cc"
 _TRANS = frozenset({"Cast", "Transpose", "TransposeD", "Reshape", "TransData"})
@@ -66,6 +67,13 @@ class SameTransDataBreadth(GraphPass):
             ),
         }
     )
+
+    def run(self, s: Snapshot, ctx: PassContext) -> Snapshot:
+        """Most graphs have no two TransData."""
+        if sum(n.op == "TransData" for n in s.graph) < 2:
+            ctx.status = "NOT_CHANGED"
+            return s
+        return super().run(s, ctx)
 
     def apply(self, w: Work, scope: int) -> None:
         """Merge in one graph."""

@@ -72,7 +72,7 @@ def show_timeline(session: SessionLike | Trace, lang: str = "en") -> Any:
 def show_memory(
     session: SessionLike | Trace, step: int | None = None, lang: str = "en", view: str = "map", **choice: Any
 ) -> Any:
-    """Memory after ``step`` (None: the last one), opened on ``view``: map, lifetimes, curve, reuse, ab, planners or steps.
+    """Memory after ``step`` (None: the last one), opened on ``view``: map, lifetimes, curve, reuse, ab, planners, steps or hints.
 
     ``choice``: fields of ``MemoryChoice``, such as ``a="ge", b="hb"`` for A/B. OptionError for an unknown view.
     """

@@ -25,6 +25,8 @@ NONE = Text(
 )
 SINGLE_UPTO = 4_000
 """Nodes up to which a panel alone compiles the graph a second time to say what one stream needs."""
+CURVES = 820
+"""Width of the overlaid curves of A/B."""
 KEPT = 4
 """Planned states whose other plans are kept."""
 
@@ -123,7 +125,9 @@ class MemoryPanel:
             chart.update(ctx, page, self.choice)
             shown = chart.widget
         else:
-            self.body.html = picture_html(page.table(self.view, self.choice, picked), ctx.lang, ctx.selected)
+            table = picture_html(page.table(self.view, self.choice, picked), ctx.lang, ctx.selected)
+            curves = page.ab_curves(self.choice, ctx.lang, CURVES) if self.view == "ab" else ""
+            self.body.html = curves + table
         if self.widget.children != (self.bar, shown):
             self.widget.children = (self.bar, shown)
 

@@ -240,6 +240,7 @@ class Painter {
   /** Folded instances differ in the middle of their path (layers/0/block): as many of its last parts as fit. */
   tail(name, room, font) {
     const parts = name.split(/[/.]/);
+    this.ctx.font = font;
     for (let k = 0; k < parts.length; k++) {
       const text = name.slice(parts.slice(0, k).join("/").length + (k ? 1 : 0));
       if (this.width(text, font) <= room) return text;

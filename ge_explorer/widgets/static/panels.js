@@ -10,7 +10,7 @@ function colours(el) {
     probe.remove();
     return parts.length < 3 ? fallback : "#" + parts.slice(0, 3).map((v) => Math.round(+v).toString(16).padStart(2, "0")).join("");
   };
-  return { bg: hex("--jp-layout-color1", "#ffffff"), fg: hex("--jp-ui-font-color0", "#000000"), font: style.fontFamily };
+  return { w: Math.round(el.clientWidth / 20) * 20, bg: hex("--jp-layout-color1", "#ffffff"), fg: hex("--jp-ui-font-color0", "#000000"), font: style.fontFamily };
 }
 
 function render({ model, el }) {
@@ -51,7 +51,8 @@ function render({ model, el }) {
   const measure = () => {
     const now = colours(el);
     const old = model.get("ground") || {};
-    if (now.bg !== old.bg || now.fg !== old.fg || now.font !== old.font) {
+    const wider = model.get("name") === "compare" && now.w !== old.w; // its pictures are drawn to this width
+    if (wider || now.bg !== old.bg || now.fg !== old.fg || now.font !== old.font) {
       model.set("ground", now);
       model.save_changes();
     }
@@ -68,6 +69,8 @@ function render({ model, el }) {
     link.remove();
     setTimeout(() => URL.revokeObjectURL(url), 2000);
   };
+  const sizes = new ResizeObserver(later);
+  if (model.get("name") === "compare") sizes.observe(el);
   model.on("msg:custom", save);
   model.on("change:html", draw);
   draw();
@@ -95,6 +98,7 @@ function render({ model, el }) {
   }
   return () => {
     watch.disconnect();
+    sizes.disconnect();
     model.off("change:html", draw);
     model.off("msg:custom", save);
   };

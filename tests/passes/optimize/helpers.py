@@ -19,7 +19,7 @@ NODE_LEVEL = (
     "copy-before-scatter", "inner-identity-add", "optimise-while-inferring", "inline-calls", "trans-shape-to-const",
     "cond-normalise", "optimise-prepare", "prune", "transop-direct", "mark-references", "constant-fuse-same",
     "common-subexpression", "branch-data",
-    "common-subexpression", "variable-format", "transop-direct", "transop-breadth", "merge-shape-n", "optimise-stage1", "prune",
+    "branch-subexpression", "variable-format", "transop-direct", "transop-breadth", "merge-shape-n", "optimise-stage1", "prune",
     "reshape-recovery", "remove-same-const", "identity-remove", "control-transfer", "inner-identity-delete", "optimise-stage2",
     "remove-isolated-const", "ref-identity-delete", "variable-ref-delete", "concat-no-task", "pack-no-task", "split-no-task",
     "tensor-move-delete",

@@ -112,6 +112,24 @@ def test_two_inputs_of_a_branch_that_are_one_value_become_one() -> None:
     assert run(branch((), "bool"), "branch-data", {"ge.oo.level": "O1"}).steps[0].status == "skipped"
 
 
+def test_what_a_branch_computes_twice_of_one_value_is_computed_once() -> None:
+    b = GraphBuilder("g")
+    p, x = b.data("p", (), "bool"), b.data("x", (8,), "float")
+    holder = b.op("If", p, x, x, name="if", shape=(8,), dtype="float")
+    for name in ("then", "else"):
+        with b.subgraph(holder, name) as (one, two):
+            casts = [b.op("Cast", v, name=f"c{k}", dtype="float16") for k, v in enumerate((one, two))]
+            b.outputs(b.op("Add", *casts, name="add"))
+    g = b.build(holder)
+    assert run(g, "common-subexpression").steps[0].status == "unchanged"
+    after = run(g, "branch-data,branch-subexpression").final.graph
+    assert len([n for n in after if n.op == "Cast"]) == 2
+    sound(after)
+    plain = GraphBuilder("g")
+    y = plain.op("Relu", plain.data("x", (8,), "float"), name="r")
+    assert run(plain.build(y), "branch-subexpression").steps[0].status == "skipped"
+
+
 def assigned(*, read_beside: bool = False, twice: bool = False) -> Graph:
     b = GraphBuilder("g")
     v = b.op("Variable", name="w", outputs=[((8,), "float")])

@@ -19,7 +19,6 @@ from tests.passes.optimize.numpy_graph import evaluate
 from tests.passes.optimize.numpy_storage import places
 
 HEAVY = {"gx.heavyFormat": "1"}
-HALF = {**HEAVY, "ge.exec.precision_mode": "force_fp16"}
 RNG = np.random.default_rng(5)
 
 
@@ -156,10 +155,10 @@ def test_random_networks_keep_their_values(graph: Graph) -> None:
 
 
 @settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(graph=convolutional(6))
-def test_random_networks_in_half_precision(graph: Graph) -> None:
+@given(graph=convolutional(6), mode=st.sampled_from(["force_fp16", "allow_fp32_to_fp16"]))
+def test_random_networks_in_half_precision(graph: Graph, mode: str) -> None:
     """Only constants are really rounded here, so values agree to float16."""
-    after: Any = same(graph, HALF, 3e-2)
+    after: Any = same(graph, {**HEAVY, "ge.exec.precision_mode": mode}, 3e-2)
     for n in after:
         if n.op == "Conv2D":
             assert {after.tensor(t).dtype for t in n.inputs} == {"float16"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import ge_explorer as gx
 from ge_explorer.device.work import Operands, work_of
+from ge_explorer.exports.ge_text import to_ge_text
 from ge_explorer.graph.builder import GraphBuilder
 from ge_explorer.graph.model import Graph, Tensor
 from ge_explorer.memory.sizes import padded_size
@@ -209,11 +211,20 @@ def test_force_fp16_casts_on_the_plain_side() -> None:
     first = source(g, "c1")
     assert ops(g, [first, source(g, first)]) == ["TransData", "Cast"]
     assert out(g, first).dtype == "float16" and out(g, first).shape == (1, 1, 8, 8, 16)
-    last = source(g, "soft")
-    assert ops(g, [last, source(g, last)]) == ["Cast", "TransData"]
-    assert out(g, last).dtype == "float" and out(g, "x").dtype == "float"
+    end = source(g, "Node_Output")
+    assert ops(g, [end, source(g, end)]) == ["Cast", "SoftmaxV2"]
+    assert ops(g, [source(g, "soft")]) == ["TransData"]
+    assert out(g, end).dtype == "float" and out(g, "x").dtype == "float"
     numbers = sorted(int(n.name.rsplit("_", 1)[1]) for n in g if n.name.startswith("trans_"))
     assert numbers == list(range(len(numbers))), "one counter for TransData and Cast"
+
+
+def test_leaving_the_cube_unit_converts_the_format_before_the_type() -> None:
+    options = {**HEAVY, "ge.exec.precision_mode": "allow_fp32_to_fp16"}
+    g = run(network("float"), f"{INFER},{REFINE}", options).final.graph
+    first = source(g, "relu")
+    assert ops(g, [first, source(g, first)]) == ["Cast", "TransData"], "the vector unit keeps float, so C0 differs"
+    assert form(g, "relu")[0] == "NCHW" and form(g, "c1")[1] == (1, 2, 8, 8, 16)
 
 
 def test_types_alone_insert_casts_only() -> None:
@@ -261,3 +272,18 @@ def test_transdata_is_a_vector_movement_of_known_bytes() -> None:
     ins = g.tensor(n.inputs[0] or 0)
     assert work.nbytes == (ins.nbytes or 0) + (g.tensor(n.outputs[0]).nbytes or 0)
     assert not work.assumed and work.flops == 0
+
+
+def test_a_written_dump_keeps_the_origin(tmp_path: Path) -> None:
+    g = gx.compile(network(), options=HEAVY).final.graph
+    file = tmp_path / "ge_proto_00000001_graph_0_Build.txt"
+    file.write_text(to_ge_text(g), encoding="utf-8")
+    read = gx.load(file).graph
+    for name in ("c1", "trans_TransData_0"):
+        found = next(n.name for n in g if n.name.startswith(name))
+        a, b = out(g, found), out(read, found)
+        assert (a.shape, a.attrs["origin_shape"], a.attrs["format"]) == (
+            b.shape,
+            b.attrs["origin_shape"],
+            b.attrs["format"],
+        )

@@ -64,6 +64,27 @@ def test_8b_fusion_by_id_pays_the_latency_once() -> None:
     assert f"{(two - one) / 1000:.1f} us" in note.en
 
 
+def test_8b_latency_of_one_collective_is_saved() -> None:
+    """Large tensors take the ring: 2 (p - 1) alpha is paid once instead of twice."""
+    g = gradients(shape=(4096, 4096), fusion=2, fusion_id=7)
+    after = run(g).final.graph
+    two = sum(cost_table(g).of(g.node(f"AllReduce{k}").id).ns for k in range(2))
+    one = cost_table(after).of(after.node("AllReduce0_fused").id).ns
+    assert two - one == pytest.approx(2 * (8 - 1) * 10_000, abs=3)
+
+
+@pytest.mark.parametrize(("groups", "same"), [(("w",), True), (("a", "b"), False)])
+def test_8_streams_of_collectives(groups: tuple[str, ...], same: bool) -> None:
+    """One stream a parallel group (streams.md 3.7): one communicator runs in order, two may overlap."""
+    t = run_trace(gradients(groups=groups), pipelines.static(), {"gx.hccl": "on"})
+    assert t.failed is None, t.failed and t.failed.error
+    s = t.final
+    assert s.streams is not None
+    a, b = (int(s.streams.node[s.graph.node(f"AllReduce{k}").id]) for k in range(2))
+    assert (a == b) is same
+    assert int(s.streams.node[s.graph.node("matmul").id]) not in (a, b)
+
+
 def test_8c_two_communicators_may_overlap() -> None:
     g = run(gradients(groups=("a", "b"))).final.graph
     assert [g.node(f"AllReduce{k}").attrs["_parallel_group"] for k in range(2)] == ["hcom_op_1", "hcom_op_2"]

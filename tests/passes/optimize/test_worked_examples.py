@@ -1,11 +1,18 @@
-"""The worked examples of GE's optimisation that need no fusion: shapes, siblings, casts, transposes, branches, concatenation."""
+"""The worked examples of GE's optimisation that need no fusion: shapes, siblings, casts, transposes, branches, concatenation.
+
+Example 6 (Conv-BN-Relu) is in test_fusion_graph.py and test_ub_fusion.py, example 8 (collectives) in test_hccl.py, gears in
+test_gears.py.
+"""
 
 import pytest
 
+from ge_explorer import pipelines
+from ge_explorer.device.cost import cost_table
 from ge_explorer.graph.builder import GraphBuilder
 from ge_explorer.graph.constant import VALUE
 from ge_explorer.graph.model import Graph
-from tests.passes.optimize.helpers import compute, const, rules, run, source
+from ge_explorer.trace.runner import run_trace
+from tests.passes.optimize.helpers import compute, const, formats, rules, run, source
 
 
 def shape_chain(batch: int | None) -> Graph:
@@ -30,6 +37,25 @@ def test_a_shape_chain_leaves_one_recovered_reshape() -> None:
     first = next(s for s in t if s.name == "optimise-while-inferring").after.graph
     assert first.node(source(first, "reshape", 1)).attrs[VALUE].array().tolist() == [2, -1]
     assert first.node(source(first, "reshape", 1)).origin == (shape_chain(2).node("concat").id,)
+
+
+def test_the_recovered_reshape_runs_nothing_and_four_nodes_are_gone() -> None:
+    g = shape_chain(2)
+    t = run_trace(g, pipelines.static(), {})
+    assert t.failed is None, t.failed and t.failed.error
+    s = t.final
+    assert s.placement is not None
+    n = s.graph.node("Reshape_ReshapeRecoveryPass_0")
+    assert (s.placement.engine[n.id], s.placement.core[n.id]) == ("DNN_VM_GE_LOCAL", "NONE")
+    assert not cost_table(s.graph, s.placement).of(n.id).task
+    assert {"shape", "gather", "concat", "reshape"} & {x.name for x in s.graph} == set()
+    assert len(compute(g)) - len(compute(run(g).final.graph)) == 3  # four gone, one Reshape back
+
+
+def test_the_chain_folds_while_shapes_are_inferred() -> None:
+    t = run(shape_chain(2), "optimise-while-inferring")
+    assert [d.rule for s in t.steps for d in s.decisions if d.rule != "unread"][:3] == ["shape", "builtin", "builtin"]
+    assert {n.op for n in t.final.graph if not n.is_source} == {"Reshape", "MatMulV2", "NetOutput"}
 
 
 def test_an_unknown_batch_folds_nothing() -> None:
@@ -70,6 +96,13 @@ def test_a_type_without_a_host_kernel_never_merges() -> None:
     assert len(compute(g)) == 3
 
 
+def test_an_installed_host_kernel_makes_equal_relus_one() -> None:
+    g = run(
+        casts(False, "Relu", ("float", "float")), "common-subexpression", {"gx.hostKernels": "Gelu, Relu"}
+    ).final.graph
+    assert sorted(compute(g)) == ["a", "add", "mul"]
+
+
 def test_the_fingerprint_variant_says_where_it_is_unsafe() -> None:
     t = run(casts(True), "common-subexpression{variant=fingerprint}")
     assert rules(t)["fingerprint-unsafe"] == {"b"}
@@ -103,6 +136,18 @@ def test_a_transpose_pair_keeps_the_first_for_its_other_reader() -> None:
     p = const(plain, "p", [1, 0])
     t2 = plain.op("Transpose", plain.op("Transpose", a, p, name="t1", shape=(3, 2)), p, name="t2", shape=(2, 3))
     assert run(plain.build(t2), "transop-symmetry").steps[0].status == "unchanged"
+
+
+def test_a_plain_transpose_pair_goes_only_when_it_changes_the_format() -> None:
+    b = GraphBuilder("g")
+    a = b.op("Relu", b.data("x", (2, 3, 4, 5), "float"), name="A")
+    there, back = const(b, "there", [0, 2, 3, 1]), const(b, "back", [0, 3, 1, 2])
+    t1 = b.op("Transpose", a, there, name="t1", shape=(2, 4, 5, 3))
+    t2 = b.op("Transpose", t1, back, name="t2", shape=(2, 3, 4, 5))
+    g = b.build(b.op("Tanh", t2, name="B"))
+    assert run(g, "transop-direct").steps[0].status == "unchanged"
+    laid = formats(g, {"A": "NCHW", "t1": "NHWC", "t2": "NCHW"})
+    assert compute(run(laid, "transop-direct").final.graph) == ["A", "B"]
 
 
 @pytest.mark.parametrize(("value", "left"), [(True, "relu"), (False, "tanh")])
@@ -153,3 +198,33 @@ def test_concatenations_that_keep_their_kernel(graph: Graph, rule: str) -> None:
     t = run(graph, "concat-no-task")
     assert t.steps[0].status == "unchanged"
     assert set(rules(t)) == {rule}
+
+
+def test_inputs_of_a_concatenation_without_kernel_lie_back_to_back() -> None:
+    """A and B write into one buffer of 256 bytes, B 128 bytes behind A, and nothing runs for the concatenation."""
+    t = run_trace(concat((1, 64)), pipelines.static(), {"gx.memoryPlanner": "ge"})
+    assert t.failed is None, t.failed and t.failed.error
+    s, g = t.final, t.final.graph
+    assert s.memory is not None
+    spot = {
+        g.node(p).name: offset
+        for b, offset in zip(s.memory.problem.buffers, s.memory.plan.offsets, strict=True)
+        for p in b.producers
+    }
+    assert spot["B"] - spot["A"] == 128
+    n = g.node("concat")
+    assert g.tensor(n.outputs[0]).nbytes == 256
+    assert not cost_table(g, s.placement).of(n.id).task
+
+
+@pytest.mark.parametrize("index", [1, 2, 3])
+def test_a_constant_case_index_takes_its_branch_and_past_the_end_the_last(index: int) -> None:
+    b = GraphBuilder("g")
+    i, x = const(b, "i", index, "int32"), b.data("x", (8,), "float")
+    case = b.op("Case", i, x, name="case", shape=(8,), dtype="float")
+    for k, op in enumerate(("Relu", "Tanh", "Neg")):
+        with b.subgraph(case, f"branch{k}") as (inner,):
+            b.outputs(b.op(op, inner, name=op.lower()))
+    after = run(b.build(case)).final.graph
+    left = [n.op for n in after if not n.is_source and n.op != "NetOutput"]
+    assert left == [("Relu", "Tanh", "Neg")[min(index, 2)]]
