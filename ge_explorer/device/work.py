@@ -92,6 +92,8 @@ class Operands:
         self._graph = graph
         self._made: dict[int, Operand] = {}
         self._equal: dict[Operand, Operand] = {}
+        self.works: dict[tuple[object, ...], Work] = {}
+        """Work of the nodes without attributes so far, by type and operands: large graphs repeat themselves."""
 
     def of(self, tensor: int) -> Operand:
         """Operand of a tensor id."""
@@ -448,6 +450,16 @@ _FORMULA: Mapping[str, Callable[[Node, list[Operand], list[Operand], Work], Work
 def work_of(node: Node, operands: Operands) -> Work:
     """Work of one node. Its bytes are all inputs once and all outputs once unless the family says otherwise."""
     ins, outs = operands.inputs(node), operands.outputs(node)
+    if node.attrs:
+        return _work(node, ins, outs)
+    key = (node.op, *map(id, ins), None, *map(id, outs))
+    found = operands.works.get(key)
+    if found is None:
+        found = operands.works[key] = _work(node, ins, outs)
+    return found
+
+
+def _work(node: Node, ins: list[Operand], outs: list[Operand]) -> Work:
     family = family_of(node.op)
     hot = sum(o.nbytes for o in ins if not o.cold) + sum(o.nbytes for o in outs)
     cold = sum(o.nbytes for o in ins if o.cold)

@@ -19,9 +19,10 @@ from ge_explorer.exports.runnable_ops import Call, emit
 from ge_explorer.exports.runnable_values import Values
 from ge_explorer.graph.builder import PARENT_INDEX
 from ge_explorer.graph.constant import NUMPY_DTYPES, VALUE, ConstantValue
-from ge_explorer.graph.model import CONST_LIKE, DATA_LIKE, Graph, Node
+from ge_explorer.graph.model import CONST_LIKE, DATA_LIKE, SOURCE_LIKE, Graph, Node
 from ge_explorer.loaders.onnx_convert import BODY, CAPTURED, OPSETS, OUTPUT_NAMES
 from ge_explorer.loaders.onnx_weights import FileParts
+from ge_explorer.passes.optimize.cond_normalise import CONDITION
 from ge_explorer.passes.optimize.cond_remove import CALL
 from ge_explorer.passes.optimize.fusion_recipe import RECIPE
 from ge_explorer.passes.optimize.fusion_scope import FORMAT
@@ -137,9 +138,18 @@ class RunnableWriter:
                     captured.add(m.attrs[PARENT_INDEX])
                     self.names[m.outputs[0]] = ins[m.attrs[PARENT_INDEX]]
             bodies[str(body.attrs[BODY])] = self.scope(s, body.name)
+        if n.source_op == "If" and n.inputs[0] is not None and self.g.tensor(n.inputs[0]).dtype not in (None, "bool"):
+            ins[0] = self.truth(ins[0], n, nodes)
         given = ins[:1] if n.source_op == "If" else [x for k, x in enumerate(ins) if k not in captured]
         self.call(n, given, outs, nodes)
         nodes[-1].attribute.extend(helper.make_attribute(k, b) for k, b in bodies.items())
+
+    def truth(self, condition: str, n: Node, nodes: list[Any]) -> str:
+        """GE's int32 condition as ONNX's bool; a condition that is still the model's own bool stays."""
+        t = self.g.tensor(n.inputs[0] or 0)
+        if CONDITION in self.g.node(t.producer).attrs:
+            return condition
+        return Body(self.opsets["ai.onnx"], self.names.fresh, nodes).op("Cast", [condition], to=onnx.TensorProto.BOOL)
 
     def call(self, n: Node, ins: list[str], outs: list[str], nodes: list[Any]) -> None:
         """Append an operator whose inputs and outputs are named."""
@@ -158,6 +168,9 @@ class RunnableWriter:
         if not outs:
             raise InputError("an operator without results cannot be run", where=n.name, got=n.op)
         x = [None if t is None else self.history.tensor(t) for t in n.inputs]
+        for k, shape in n.attrs.get(EXPECTED, ()):
+            if k < len(x) and (t := x[k]) is not None:
+                x[k] = replace(t, shape=tuple(shape))
         y = [t for o in n.outputs if (t := self.history.tensor(o)) is not None]
         first = y[0].name if y else ""
         emit(Call(
@@ -186,9 +199,13 @@ class RunnableWriter:
         for k, (t, source) in enumerate(zip(n.inputs, self.inputs(n, nodes), strict=True)):
             if t is None:
                 continue
+            again, maker = n.inputs.index(t) != k, self.g.node(self.g.tensor(t).producer)
             name = str(given[k]) if k < len(given) and given[k] else source
-            if n.scope or self.names.taken_by(name) not in (None, t) or n.inputs.index(t) != k:
-                name = name if not n.scope and self.names.taken_by(name) is None else self.names.fresh(f"{name}__out")
+            if n.scope:  # a name of its own only where the body makes no value itself
+                own = maker.scope == n.scope and maker.op not in SOURCE_LIKE and not again
+                name = source if own else self.names.fresh(f"{name}__out")
+            elif again or self.names.taken_by(name) not in (None, t):
+                name = name if self.names.taken_by(name) is None else self.names.fresh(f"{name}__out")
             if name != source:
                 nodes.append(helper.make_node("Identity", [source], [name], name=f"{n.name}__{k}"))
             tensor = self.g.tensor(t)
@@ -221,6 +238,8 @@ class RunnableWriter:
     def folded(self, i: int, name: str, nodes: list[Any], weights: list[Any], old: dict[int, str]) -> str:
         """Write the operator a constant was folded from, and what it needs; returns the name of its result."""
         n = self.history.node(i)
+        if n is not None and n.op in DATA_LIKE and i < len(self.g.nodes) and self.g.nodes[i] is not None:
+            return self.names[n.outputs[0]]
         if n is None or n.op in DATA_LIKE or n.subgraphs:
             raise InputError("a constant was folded from something ONNX cannot express", where=name, got=n and n.op)
         outs = [x for o in n.outputs if (x := self.history.tensor(o)) is not None]

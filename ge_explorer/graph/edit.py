@@ -104,7 +104,13 @@ class GraphEditor:
         """Edges that leave a tensor, in creation order."""
         t = self.tensor(tensor)
         found = self._by_source().get((t.producer, t.index), {})
-        return [self._edges[key] for key, _ in sorted(found.items(), key=lambda item: item[1])]
+        keys: Iterable[tuple[int, int]] = sorted(found, key=found.__getitem__) if len(found) > 1 else found
+        return [self._edges[key] for key in keys]
+
+    def reader_count(self, tensor: int) -> int:
+        """Number of edges that leave a tensor."""
+        t = self.tensor(tensor)
+        return len(self._by_source().get((t.producer, t.index), ()))
 
     def control_targets(self, node: int) -> list[int]:
         """Nodes with a control edge from ``node``, in creation order."""
@@ -218,6 +224,17 @@ class GraphEditor:
         inputs[index] = tensor
         self._nodes[node] = replace(n, inputs=tuple(inputs))
         self._put_edge(Edge(t.producer, t.index, node, index))
+
+    def connect_all(self, tensors: Sequence[int | None], node: int) -> None:
+        """Feed the first inputs of ``node``, in order; None leaves a slot as it is."""
+        n = self.node(node)
+        inputs = list(n.inputs) + [None] * (len(tensors) - len(n.inputs))
+        for k, t in enumerate(tensors):
+            if t is not None:
+                made = self.tensor(t)
+                inputs[k] = t
+                self._put_edge(Edge(made.producer, made.index, node, k))
+        self._nodes[node] = replace(n, inputs=tuple(inputs))
 
     def disconnect(self, node: int, index: int) -> None:
         """Remove one data input (the slot stays, empty)."""

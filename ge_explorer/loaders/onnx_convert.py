@@ -60,6 +60,7 @@ class Converter:
         self._names: set[str] = set()
         self._ids: dict[tuple[int, str], int] = {}
         self._groups: dict[str, str] = {}
+        self._specs: dict[str, tuple[Shape | None, str | None, str]] = {}
         self._budget = VALUE_BUDGET
         self.mapped: Counter[tuple[str, str, str]] = Counter()
         self.unused: list[str] = []
@@ -94,9 +95,7 @@ class Converter:
         for n in record.nodes:
             made.append(self._node(n, scope, prefix))
         for n, i in zip(record.nodes, made, strict=True):
-            for k, symbol in enumerate(n.inputs):
-                if symbol is not None and symbol in self._tensor:
-                    self._editor.connect(self._tensor[symbol], i, k)
+            self._editor.connect_all([None if s is None else self._tensor.get(s) for s in n.inputs], i)
         for n, i in zip(record.nodes, made, strict=True):
             self._control_edges(n, i, scope)
         for n, i in zip(record.nodes, made, strict=True):
@@ -182,7 +181,7 @@ class Converter:
             external = any(a.HasField("t") and a.t.data_location == EXTERNAL for a in n.attributes)
             return Mapped("Constant", "same"), "FileConstant" if external else "Constant"
         first = n.inputs[0] if n.inputs else None
-        shape = type_spec(self._types.of.get(first))[0] if first is not None else None
+        shape = self._type_of(first)[0] if first is not None else None
         m = ge_type(n.op, n.domain, n.version, None if shape is None else len(shape), len(n.inputs))
         return m, m.op
 
@@ -266,12 +265,20 @@ class Converter:
         attrs.setdefault(PARALLEL_GROUP, self._groups.setdefault(group, f"hcom_op_{len(self._groups) + 1}"))
 
     def _spec(self, symbol: str, message: Proto) -> tuple[Shape | None, str | None]:
-        shape, dtype, _ = type_spec(self._types.of.get(symbol, message))
-        return shape, dtype
+        if message is not None and symbol not in self._types.of:
+            return type_spec(message)[:2]
+        return self._type_of(symbol)[:2]
+
+    def _type_of(self, symbol: str) -> tuple[Shape | None, str | None, str]:
+        """Shape, type and kind of a symbol; protobuf is slow to ask, so it is asked once."""
+        found = self._specs.get(symbol)
+        if found is None:
+            found = self._specs[symbol] = type_spec(self._types.of.get(symbol))
+        return found
 
     def _mark(self, symbol: str, tensor: int, shape: Shape | None) -> None:
         self.tensors += 1
-        kind = type_spec(self._types.of.get(symbol))[2]
+        kind = self._type_of(symbol)[2]
         if kind:
             self.other_kinds[kind] += 1
             self._editor.set_tensor(tensor, attrs={KIND: kind})

@@ -84,14 +84,15 @@ def lifetimes(
     """Lifetime per buffer. ``time``: topological id per node id; ``keep[x]``: the buffer must never be given away."""
     free = free_positions(hb, s)
     tasks = [hb.on_stream(st) for st in hb.streams]
+    when, row, column = time.tolist(), hb.row, hb.column.tolist()
+    streams = list(zip(hb.streams, tasks, strict=True))
     out = []
-    for x, users in enumerate(accessors):
-        last = {st: tasks[c][int(p) - 1] for c, st in enumerate(hb.streams) if 0 < (p := s.need[x, c]) < NEVER}
-        times = [int(time[u]) for u in users if u in hb] or [0]
+    for x, (users, need, places) in enumerate(zip(accessors, s.need.tolist(), free.tolist(), strict=True)):
+        last = {st: on[p - 1] for (st, on), p in zip(streams, need, strict=False) if 0 < p < NEVER}
+        times = [when[u] for u in users if u in row and column[row[u]] >= 0] or [0]
         end = FOREVER if keep[x] or not last else max(times)
         free_at = {
-            st: tasks[c][int(free[x, c])] if not keep[x] and free[x, c] < len(tasks[c]) else -1
-            for c, st in enumerate(hb.streams)
+            st: on[p] if not keep[x] and p < len(on) else -1 for (st, on), p in zip(streams, places, strict=False)
         }
         out.append(Lifetime(min(times), end, last, free_at))
     return tuple(out)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Final
 
 import numpy as np
 
@@ -41,6 +42,14 @@ HELD = "held for all rounds of a loop"
 _PRECEDENCE = ("variable", "weight", "input", "output")
 
 
+_Row = tuple[
+    str, int, tuple[int, ...], tuple[int, ...], tuple[int, ...], str, int, int, bool, tuple[str, ...], Mapping[int, int]
+]  # fmt: skip
+"""Fields of a Buffer behind its id, which is known once all are found."""
+_PRODUCERS: Final = 3
+NOTHING_INSIDE: Final[Mapping[int, int]] = MappingProxyType({})
+
+
 @dataclass(slots=True)
 class _Class:
     """An alias class while it is collected."""
@@ -52,6 +61,7 @@ class _Class:
     size: int = 0
     raw: int = 0
     assumed: bool = False
+    inside: dict[int, int] = field(default_factory=dict)
 
 
 def order_before_events(graph: Graph, sequence: Sequence[int], stream: IntArray) -> HappensBefore:
@@ -78,29 +88,43 @@ def build_problem(
     hb = hb or order_before_events(graph, sequence, stream)
     classes = alias_classes(graph, order, stream)
     groups = _collect(graph, classes)
-    names = graph.unique_names
+    for root, wanted in classes.needs().items():
+        _lay_out(groups[root], classes, wanted)
+    names, place = graph.unique_names, order.tolist()
     excluded: dict[str, int] = {}
-    found: list[Buffer] = []
+    found: list[_Row] = []
     flags: list[tuple[bool, bool]] = []
     for root, c in groups.items():
         kind = next((k for k in _PRECEDENCE if k in c.kinds), "")
         if kind:
             excluded[kind] = excluded.get(kind, 0) + aligned(c.size)
             continue
-        found.append(_feature(graph, root, c, classes, names, order, stream))
+        found.append(_feature(graph, root, c, classes, names, place, stream))
         flags.append(_flags(graph, c))
     for n in graph:
         for i, size in enumerate(n.attrs.get(WORKSPACE, ())):
             if size > 0:
+                name = f"{names[n.id]}.workspace{i}"
                 found.append(
-                    Buffer(-1, f"{names[n.id]}.workspace{i}", aligned(int(size)), (), (n.id,), (), "workspace",
-                           int(stream[n.id]), int(size))
-                )  # fmt: skip
+                    (
+                        name,
+                        aligned(int(size)),
+                        (),
+                        (n.id,),
+                        (),
+                        "workspace",
+                        int(stream[n.id]),
+                        int(size),
+                        False,
+                        (),
+                        NOTHING_INSIDE,
+                    )
+                )
                 reusable = list(n.attrs.get("workspace_reuse_flag", ()))
                 off = bool(n.attrs.get(NO_REUSE)) or (i < len(reusable) and not reusable[i])
                 flags.append((off, off))
-    rank = sorted(range(len(found)), key=lambda k: (int(order[found[k].producers[0]]), k))
-    buffers = tuple(replace(found[k], id=i) for i, k in enumerate(rank))
+    rank = sorted(range(len(found)), key=lambda k: place[found[k][_PRODUCERS][0]])  # stable: ties as they were found
+    buffers = tuple(Buffer(i, *found[k]) for i, k in enumerate(rank))
     held = _loop_ends(graph, hb, buffers)
     if held:
         buffers = tuple(
@@ -160,23 +184,38 @@ def _collect(graph: Graph, classes: Aliases) -> dict[int, _Class]:
     return groups
 
 
+def _lay_out(c: _Class, classes: Aliases, wanted: Sequence[tuple[int, int]]) -> None:
+    """Places of the tensors of a class in which not all begin at the same byte, and its size."""
+    at = {t: classes.shift(t) for t in c.tensors}
+    first = min(at.values())
+    c.inside = {t: k - first for t, k in at.items() if k > first}
+    c.size = max(c.size, *(at[t] - first + size for t, size in wanted))
+
+
 def _feature(
-    graph: Graph, root: int, c: _Class, classes: Aliases, names: Mapping[int, str], order: IntArray, stream: IntArray
-) -> Buffer:
+    graph: Graph,
+    root: int,
+    c: _Class,
+    classes: Aliases,
+    names: Mapping[int, str],
+    order: Sequence[int],
+    stream: IntArray,
+) -> _Row:
     """Buffer of a class. First writers are the producers whose own inputs are not in the class; a view or in-place node
     comes later and counts as a reader.
     """
     inside = set(c.tensors)
     first = [w for w in c.writers if not any(t in inside for t in graph.node(w).inputs)]
-    writers = sorted(first or c.writers, key=lambda i: int(order[i]))
+    writers = sorted(first or c.writers, key=order.__getitem__)
     later = [w for w in c.writers if w not in writers]
-    readers = sorted({*c.readers, *later}, key=lambda i: int(order[i]))
+    readers = sorted({*c.readers, *later}, key=order.__getitem__)
     if not writers:  # only subgraph holders produce it (a body that returns nothing we know)
         writers = [graph.tensor(root).producer]
-    lead = graph.tensor(min(c.tensors, key=lambda t: (int(order[graph.tensor(t).producer]), t)))
-    return Buffer(
-        -1, f"{names[lead.producer]}:{lead.index}", aligned(c.size), tuple(c.tensors), tuple(writers), tuple(readers),
+    lead = graph.tensor(min(c.tensors, key=lambda t: (order[graph.tensor(t).producer], t)))
+    return (
+        f"{names[lead.producer]}:{lead.index}", aligned(c.size), tuple(c.tensors), tuple(writers), tuple(readers),
         "feature", int(stream[writers[0]]), c.raw, c.assumed, classes.rules(root),
+        MappingProxyType(c.inside) if c.inside else NOTHING_INSIDE,
     )  # fmt: skip
 
 

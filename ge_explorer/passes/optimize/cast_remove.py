@@ -10,6 +10,7 @@ from ge_explorer.graph.model import Graph, Node
 from ge_explorer.ids import Ref
 from ge_explorer.passes.optimize.base import NodePass
 from ge_explorer.passes.optimize.facts import TRANS, loses_precision
+from ge_explorer.passes.optimize.value_changes import rounds
 from ge_explorer.passes.optimize.work import Work
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Rule
@@ -74,6 +75,8 @@ class CastRemove(NodePass):
                 w.keep(c, "lossy")
             return
         others = [c for c in chain if c.op != "Cast"]
+        if rounds(start, [w.outputs(c)[0].dtype for c in casts]):
+            w.rounded += [c.id for c in casts]
         for c in casts:
             w.bypass(w.node(c.id), "round-trip", evidence=[Ref("node", n.id)])
         for c in others:

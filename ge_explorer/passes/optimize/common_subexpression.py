@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
@@ -81,14 +82,14 @@ class CommonSubexpression(GraphPass):
             return
         kernels = _KERNELS | {k.strip() for k in w.option(HOST_KERNELS).split(",")}
         rank: dict[int, int] = {}
-        todo = [i for i in w.e.members(scope) if any(len(w.e.readers(t)) > 1 for t in w.node(i).outputs)]
+        todo = deque(i for i in w.e.members(scope) if any(w.e.reader_count(t) > 1 for t in w.node(i).outputs))
         if todo:
             rank = ranks(w, scope)
         while todo:
-            i = todo.pop(0)
+            i = todo.popleft()
             if w.e.has(i):
                 for t in w.node(i).outputs:
-                    todo += _siblings(w, t, rank, kernels)
+                    todo.extend(_siblings(w, t, rank, kernels))
 
 
 def _siblings(w: Work, t: int, rank: dict[int, int], kernels: frozenset[str]) -> list[int]:
@@ -101,7 +102,10 @@ def _siblings(w: Work, t: int, rank: dict[int, int], kernels: frozenset[str]) ->
     kept: list[int] = []
     for members in groups.values():
         first: dict[object, int] = {}
-        for i in sorted(dict.fromkeys(members), key=lambda i: rank.get(i, i)):
+        distinct = dict.fromkeys(members)
+        if len(distinct) < 2:
+            continue
+        for i in sorted(distinct, key=lambda i: rank.get(i, i)):
             n = w.node(i)
             k = first.setdefault(_key(w, n), i)
             if k != i and len(w.node(k).outputs) == len(n.outputs):

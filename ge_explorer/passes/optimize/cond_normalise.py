@@ -10,6 +10,7 @@ from typing import ClassVar
 from ge_explorer.graph.model import Node, Tensor
 from ge_explorer.ids import Ref
 from ge_explorer.passes.optimize.rare import InsertingPass, insert_before
+from ge_explorer.passes.optimize.value_changes import size_asked
 from ge_explorer.passes.optimize.work import Work
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Rule
@@ -61,6 +62,8 @@ class CondNormalise(InsertingPass):
                 if made is None or tensor is None or CONDITION in w.node(tensor.producer).attrs:
                     continue
                 op, rule = made
+                if rule == "by-size" and w.node(i).source_op == "If":
+                    w.ctx.report(size_asked(i, w.node(i).name))
                 n = insert_before(w, reader, slot, f"{w.node(i).name}_cond_{op}", op, attrs={CONDITION: True})
                 w.e.set_tensor(n.outputs[0], shape=(), dtype="int32")
                 w.say(n, None, op, rule, [Ref("node", tensor.producer), Ref("node", i)])

@@ -12,6 +12,7 @@ from ge_explorer.graph.model import Node
 from ge_explorer.ids import Ref
 from ge_explorer.passes.optimize.base import SHARED_RULES, NodePass
 from ge_explorer.passes.optimize.switches import DEAD_CODE
+from ge_explorer.passes.optimize.value_changes import size_asked
 from ge_explorer.passes.optimize.work import Work
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Rule
@@ -65,6 +66,8 @@ class CondRemove(NodePass):
             w.keep(n, "negative-index")
             return
         condition = w.producer(n, 0)
+        if value.shape and n.source_op == "If":
+            w.ctx.report(size_asked(n.id, n.name))
         _keep_branch(w, n, n.subgraphs[index])
         evidence = [Ref("node", condition.id)] if condition is not None else []
         w.say(n, n.op, CALL, "constant-condition", evidence)

@@ -97,8 +97,10 @@ class ConstantFolding(NodePass):
     def _may_fold(self, g: Graph, n: Node) -> bool:
         if n.op == "Constant":
             return True
+        if self.types is None or n.op not in self.types:
+            return False
         ready = [g.node(g.tensor(t).producer).op in CONST for t in n.inputs if t is not None]
-        return bool(ready) and all(ready) and self.types is not None and n.op in self.types
+        return bool(ready) and all(ready)
 
     def visit(self, w: Work, n: Node) -> None:
         """Fold or mark one node."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
+from ge_explorer.graph.edit import GraphEditor
 from ge_explorer.graph.model import Graph
 from ge_explorer.passes.optimize.fusion_legality import INNER_LABEL, blocked
 from ge_explorer.passes.optimize.fusion_report import BLOCKS, FusionLog
@@ -60,10 +61,12 @@ class FuseGraph(Pass):
         """Graph with all enabled patterns replaced; NOT_CHANGED when none was found."""
         switch = switches(ctx)
         g, log = s.graph, FusionLog(s.graph, ctx)
+        made: dict[int, tuple[int, ...]] = {}
         for rule in RULES:
             names = (rule.ge_name, rule.own_name, rule.id)
             if switch.enabled("GraphFusion", names, rule.default or switch.mode == "all")[0]:
-                g = _run_rule(g, rule, log, ctx.option(CAPTURE) != "off")
+                g = _run_rule(g, rule, log, ctx.option(CAPTURE) != "off", made)
+        g = _with_origins(s.graph, g, made)
         log.report()
         ctx.status = "NOT_CHANGED" if g is s.graph else "SUCCESS"
         return s if g is s.graph else s.evolve(graph=g)
@@ -83,18 +86,36 @@ def skip(s: Snapshot, ctx: PassContext) -> Text | None:
     return None if asked or imported(s.graph) else NOT_IMPORTED
 
 
-def _run_rule(g: Graph, rule: FusionRule, log: FusionLog, capture: bool) -> Graph:
+def _run_rule(g: Graph, rule: FusionRule, log: FusionLog, capture: bool, made: dict[int, tuple[int, ...]]) -> Graph:
     for _ in range(_ROUNDS):
         found = _matches(g, rule, log, capture)
         if not found:
             return g
-        new, made = apply_all(g, found)
-        for r, i in made:
+        new, done = apply_all(g, found)
+        for r, i in done:
             log.fused(g, r, i, rule.id)
-        if not made:
+            made[i] = r.members
+        if not done:
             return g
         g = new
     return g
+
+
+def _with_origins(before: Graph, after: Graph, made: dict[int, tuple[int, ...]]) -> Graph:
+    """A node fused in several rounds names the nodes of the graph before the pass, not those in between."""
+
+    def flat(ids: Iterable[int]) -> Iterator[int]:
+        for i in ids:
+            if i < len(before.nodes):
+                yield i
+            else:
+                yield from flat(made.get(i, ()))
+
+    editor = GraphEditor(after)
+    late = [n for n in after if any(i >= len(before.nodes) for i in n.origin)]
+    for n in late:
+        editor.change(n.id, origin=tuple(dict.fromkeys(flat(n.origin))))
+    return editor.freeze() if late else after
 
 
 def _matches(g: Graph, rule: FusionRule, log: FusionLog, capture: bool) -> list[Rewrite]:

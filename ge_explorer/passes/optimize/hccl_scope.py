@@ -20,7 +20,8 @@ ALL_REDUCE, BROADCAST = "HcomAllReduce", "HcomBroadcast"
 
 def collectives(g: Graph) -> list[Node]:
     """Nodes of the collective engine in walk order."""
-    return [n for n in map(g.node, g.walk()) if n.op.startswith("Hcom")]
+    found = frozenset(op for op in g.ops if op.startswith("Hcom"))
+    return [n for n in map(g.node, g.walk()) if n.op in found] if found else []
 
 
 def skip(s: Snapshot, ctx: PassContext, ge_name: str, level: int = 0) -> Text | None:

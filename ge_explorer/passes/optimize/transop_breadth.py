@@ -45,6 +45,8 @@ class TransOpBreadth(GraphPass):
 
     def apply(self, w: Work, scope: int) -> None:
         """Merge in one graph."""
+        if TRANS.isdisjoint(w.before.ops):
+            return
         members = w.e.members(scope)
         if not any(
             sum(w.node(e.dst).op in TRANS for e in w.e.readers(t)) > 1 for i in members for t in w.node(i).outputs

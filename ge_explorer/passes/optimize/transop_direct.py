@@ -12,6 +12,7 @@ from ge_explorer.ids import Ref
 from ge_explorer.passes.optimize.base import GraphPass
 from ge_explorer.passes.optimize.facts import TRANS, known, layout, loses_precision
 from ge_explorer.passes.optimize.format_shapes import HEAVY
+from ge_explorer.passes.optimize.value_changes import rounds
 from ge_explorer.passes.optimize.work import Work
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import PassContext, Rule
@@ -60,6 +61,8 @@ class TransOpDirect(GraphPass):
 
     def apply(self, w: Work, scope: int) -> None:
         """Shorten in one graph."""
+        if _MEMBERS.isdisjoint(w.before.ops):
+            return
         made: dict[_Key, int] = {}
         for i in w.e.members(scope):
             if not w.e.has(i):
@@ -91,6 +94,8 @@ class TransOpDirect(GraphPass):
             tensor, rule = self._replacement(w, start, last, path, made), "shorter-path"
         else:
             return
+        if rounds(first.dtype, [w.outputs(w.node(i))[0].dtype for i in path[:-1]]):
+            w.rounded += [i for i in path if w.node(i).op == "Cast"]
         w.e.retarget(tensor, end.dst, end.dst_in)
         w.changed = True
         w.say(w.node(end.dst), w.node(end.dst).op, w.node(end.dst).op, rule, [Ref("node", i) for i in path])

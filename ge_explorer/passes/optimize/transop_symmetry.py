@@ -10,6 +10,7 @@ from ge_explorer.graph.model import Edge, Node
 from ge_explorer.ids import Ref
 from ge_explorer.passes.optimize.base import NodePass
 from ge_explorer.passes.optimize.facts import layout, loses_precision, unknown_dims
+from ge_explorer.passes.optimize.value_changes import rounds
 from ge_explorer.passes.optimize.work import Work
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Rule
@@ -58,6 +59,8 @@ class TransOpSymmetry(NodePass):
             if w.e.has(e.dst) and _cancels(w, n, e):
                 found = True
                 second = w.node(e.dst)
+                if n.op == "Cast" and rounds(w.e.tensor(n.inputs[0]).dtype, [w.outputs(n)[0].dtype]):
+                    w.rounded += [n.id, second.id]
                 wanted = w.shape(n, 0)
                 w.e.retarget(n.inputs[0], second.id, 0)
                 w.expect(second.id, 0, wanted)

@@ -10,6 +10,7 @@ from ge_explorer.graph.edit import GraphEditor
 from ge_explorer.graph.model import SOURCE_LIKE, Edge, Graph, Node, Shape, Tensor
 from ge_explorer.ids import Ref
 from ge_explorer.passes.optimize.facts import CONST, known
+from ge_explorer.passes.optimize.value_changes import note
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import PassContext
 
@@ -32,6 +33,8 @@ class Work:
         """Nodes whose neighbours were changed: a work-list visits them again."""
         self.potential: dict[int, tuple[str, list[ConstantValue | None]]] = {}
         """Node -> (rule, values) while it is only marked as a constant (GE's ``_is_potential_const``)."""
+        self.rounded: list[int] = []
+        """Casts taken out although they round."""
         self._names: set[str] | None = None
 
     # ---------------------------------------------------------------- reading
@@ -212,6 +215,8 @@ class Work:
     def finish(self) -> Graph:
         """The changed graph. Decisions on nodes that were made and removed within the pass are dropped."""
         after = self.e.freeze()
+        if self.rounded:
+            self.ctx.report(note(list(dict.fromkeys(self.rounded))))
         exists = {n.id for n in self.before} | {n.id for n in after}
         self.ctx.decisions[:] = [d for d in self.ctx.decisions if d.subject.kind != "node" or d.subject.id in exists]
         return after

@@ -56,6 +56,8 @@ class Generation:
 
     def _ordered(self, i: int, ends: dict[int, list[Event]], place: str, stream: str) -> list[Event]:
         mine = [e for e in ends.get(i, ()) if e.kind == "event"]
+        if not mine:
+            return []
         on = {w: [e for e in mine if getattr(e, place) == w] for w in ("main", "attached", "by-stream")}
         if len(self.attached.get(i, ())) != 1:
             on["attached"] = []
