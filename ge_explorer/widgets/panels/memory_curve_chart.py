@@ -28,7 +28,7 @@ from ge_explorer.widgets.panels.memory_map_chart import MIB, SIDE
 from ge_explorer.widgets.panels.picked import picked_buffers
 from ge_explorer.widgets.panels.table_panel import clicked_ref
 
-HEIGHT, BELOW = 170, 46
+HEIGHT, HEIGHT_IN_EXPLORER, BELOW = 170, 134, 46
 LEFT = 52
 
 
@@ -61,8 +61,8 @@ class CurveChart:
 
     name = "memory-curve"
 
-    def __init__(self, on_select: OnSelect, on_at: Any) -> None:
-        self.on_select, self.on_at = on_select, on_at
+    def __init__(self, on_select: OnSelect, on_at: Any, height: int = HEIGHT) -> None:
+        self.on_select, self.on_at, self.height = on_select, on_at, height
         self.side = PanelHtml(name="memory-shares-at")
         self.side.layout.width = f"{SIDE}px"
         self.side.layout.flex = "none"
@@ -81,7 +81,7 @@ class CurveChart:
     def _make(self) -> LayoutDOM:
         s = self.sources
         ranges = Range1d(start=0, end=1, bounds=(0, None))
-        f = new_figure(HEIGHT, x_axis=None, y_range=Range1d(start=0, end=1), x_range=ranges)
+        f = new_figure(self.height, x_axis=None, y_range=Range1d(start=0, end=1), x_range=ranges)
         f.min_border_top, f.min_border_left, f.min_border_bottom = 6, LEFT, 2
         f.yaxis.axis_label = "MiB"
         total = f.step("x", "y", source=s["total"], mode="after", line_width=1.25, name="total")
@@ -182,7 +182,7 @@ class CurveChart:
         used: list[float] = []
         for nbytes, names in by_value.items():
             y = nbytes / MIB
-            near = sum(abs(y - u) < 14 / HEIGHT * top for u in used)
+            near = sum(abs(y - u) < 14 / self.height * top for u in used)
             used.append(y)
             color = theme.ink if nbytes == c.lines[0].nbytes else theme.ink2
             for key, val in (("x0", 0), ("x1", end), ("y0", y), ("y1", y), ("color", color)):

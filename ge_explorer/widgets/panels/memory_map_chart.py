@@ -29,7 +29,7 @@ from ge_explorer.widgets.panels.context import OnSelect, PanelContext
 from ge_explorer.widgets.panels.picked import picked_buffers
 from ge_explorer.widgets.panels.table_panel import clicked_ref
 
-HEIGHT, HEIGHT_IN_EXPLORER = 244, 184
+MAP_HEIGHT, MAP_IN_EXPLORER = 244, 184
 """Pixels of the drawing: alone in a cell, and below the graph, where controls and conclusion must fit beside it."""
 MIB = float(1 << 20)
 SIDE = 250
@@ -82,7 +82,7 @@ class MapChart:
 
     name = "memory"
 
-    def __init__(self, on_select: OnSelect, height: int = HEIGHT) -> None:
+    def __init__(self, on_select: OnSelect, height: int = MAP_HEIGHT) -> None:
         self.on_select, self.height = on_select, height
         self.side = PanelHtml(name="memory-shares")
         self.side.layout.width = f"{SIDE}px"

@@ -106,7 +106,7 @@ class Top extends Part {
   }
   // Fonts differ in width, so the row is measured: first less space between the figures, then fewer of them, never a cut one.
   squeeze() {
-    const row = this.figs, levels = ["gx-tight", "gx-nocores", "gx-nonotes"];
+    const row = this.figs, levels = ["gx-tight", "gx-nocores", "gx-nonotes", "gx-wrap"];
     row.classList.remove(...levels);
     for (const c of levels) if (row.clientWidth && row.scrollWidth > row.clientWidth) row.classList.add(c);
   }
