@@ -22,7 +22,7 @@ BLOCK = 1024
 FAR = 2 * BLOCK
 """Distance in the order beyond which a source goes to the blocks of far sources."""
 FAR_BLOCK = 8 * BLOCK
-"""Bits of a sweep of far sources, which may run over all nodes: at 100,000 nodes up to 100 MB, and a seventh less time than half."""
+"""Bits of a sweep of far sources, which may run over all nodes (up to 100 MB at 100,000 of them)."""
 
 
 def reduced_predecessors(order: Sequence[int], pred: Neighbours, any_of: Collection[int] = ()) -> dict[int, list[int]]:
