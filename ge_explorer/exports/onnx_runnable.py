@@ -173,7 +173,7 @@ class RunnableWriter:
                 x[k] = replace(t, shape=tuple(shape))
         y = [t for o in n.outputs if (t := self.history.tensor(o)) is not None]
         first = y[0].name if y else ""
-        groups = int(n.attrs.get("groups", n.attrs.get("group", 1)))
+        groups = next((v for k in ("groups", "group") if isinstance(v := n.attrs.get(k), int)), 1)
         packed = dict.fromkeys(k for k, t in enumerate(y) if heavy(t) and k < len(outs) and outs[k])
         wanted = [body.fresh("plain") if k in packed else o for k, o in enumerate(outs)]
         ins = [unpack(body, i, t, groups if k else 1) if t is not None and heavy(t) else i
