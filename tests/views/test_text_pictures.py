@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from ge_explorer.ids import node
-from ge_explorer.text import Text
 from ge_explorer.simulator.timeline import Timeline
+from ge_explorer.text import Text
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views import (
     chrome_trace,
