@@ -16,6 +16,7 @@ class GxError(Exception):
     exit_code = 2
 
     def __init__(self, what: str, *, where: str = "", got: object = None, todo: str = "") -> None:
+        where = printable(where)
         self.what, self.where, self.got, self.todo = what, where, got, todo
         parts = [what]
         if where:
@@ -61,6 +62,16 @@ class PassFailed(GxError):
     ) -> None:
         super().__init__(what, where=where, got=got, todo=todo)
         self.code, self.ge_status, self.inner_status = code, ge_status, inner_status or ge_status
+
+
+def printable(text: str, limit: int = 400) -> str:
+    """The text with control characters escaped (names come from files), cut at ``limit`` characters.
+
+    >>> printable("a\\x1b[31mb")
+    'a\\\\x1b[31mb'
+    """
+    plain = text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return plain if len(plain) <= limit else f"{plain[: limit - 1]}…"
 
 
 def shorten(value: object, limit: int = 80) -> str:

@@ -12,7 +12,7 @@ GX140 stream of a body used before it, GX141 started with the model; 10 GX142 ex
 chain event, GX145 mapping, GX146 continuous group, GX147 huge stream split, GX152 tasks left behind; 12 GX114 stream ids, GX148
 limit of compiler or loader, GX149 limit of the chip; 13 GX118 node without a stream; 14 GX122 order not topological, GX123
 sequence incomplete. GX190 a step failed; GX201-GX205 memory (memory/verify.py), GX206-GX207
-layout of single tensors (memory_layout.py), GX208 pairs a log leaves open (memory_log.py).
+and GX209 layout of single tensors (memory_layout.py), GX208 pairs a log leaves open (memory_log.py).
 """
 
 from ge_explorer.checks.invariants import INVARIANTS, STATUS, Invariant, InvariantResult, check_invariants

@@ -2,7 +2,8 @@
 
 For dumps and GE's own plans, which state an offset per tensor (our plans state one per buffer). Rules: memory.md A12 (a reference
 has its input's offset), A13 (members of a padded group follow each other, each rounded up to 512 bytes); GE checks the same in
-graph_mem_assigner.cc CheckOffset. Codes: GX206 reference elsewhere, GX207 gap or overlap in a group.
+graph_mem_assigner.cc CheckOffset. Codes: GX206 reference elsewhere, GX207 gap or overlap in a group,
+GX209 piece of a concatenation or split without a task that is not in its place.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from ge_explorer.issue import Issue
 from ge_explorer.memory.aliases import REUSE_FLAG, REUSE_INDEX
 from ge_explorer.memory.sizes import aligned, padded_size, payload_bytes
 from ge_explorer.text import Text
+from ge_explorer.trace.state import Snapshot
 
-REFERENCE, GROUP = "GX206", "GX207"
+REFERENCE, GROUP, PIECE = "GX206", "GX207", "GX209"
 SOURCE = "graph_mem_assigner.cc CheckOffset"
 CLOSE = ("_no_padding_continuous_input", "_no_padding_continuous_output")
 FUSION_OFFSET = "_output_offset_for_buffer_fusion"
@@ -91,3 +93,42 @@ def _group(
                 Text(f"Move it to {expected}.", f"请移到 {expected}。"), SOURCE,
             )  # fmt: skip
             return
+
+
+def verify_pieces(s: Snapshot) -> tuple[Issue, ...]:
+    """GX209 for every concat or split without a task whose pieces do not lie one behind the other in the whole: no task moves the
+    bytes, so the plan alone must put them there. Nodes with a tensor outside the plan (inputs, weights, outputs) are not judged.
+    """
+    if s.memory is None or s.memory.plan.origin == "dump" or not any(n.attrs.get(k) for n in s.graph for k in CLOSE):
+        return ()
+    g, at = s.graph, {}
+    for b, start in zip(s.memory.problem.buffers, s.memory.plan.offsets, strict=True):
+        at.update({t: start + b.inside.get(t, 0) for t in b.tensors})
+    out = []
+    for n in g:
+        joins = bool(n.attrs.get(CLOSE[0]))
+        if not n.attrs.get("_no_task") or not (joins or n.attrs.get(CLOSE[1])):
+            continue
+        parts = [t for t in n.inputs if t is not None] if joins else list(n.outputs)
+        whole = (n.outputs if joins else n.inputs)[:1]
+        if not whole or whole[0] is None or any(t not in at for t in (*parts, whole[0])):
+            continue
+        expected = at[whole[0]]
+        for t in parts:
+            if at[t] != expected:
+                out.append(_piece(g, n, t, at[t], expected))
+            expected += g.tensor(t).nbytes or 0
+    return tuple(out)
+
+
+def _piece(g: Graph, n: Node, t: int, at: int, expected: int) -> Issue:
+    name = g.tensor(t).name
+    return Issue(
+        PIECE, "error",
+        Text(
+            f"{n.name} has no task, so {name} must lie at byte {expected} of its buffer's segment; the plan puts it at {at}",
+            f"{n.name} 没有任务，因此 {name} 必须位于字节 {expected}；规划把它放在 {at}",
+        ),
+        (Ref("node", n.id), Ref("node", g.tensor(t).producer)),
+        Text(f"Move it to {expected}, or let {n.name} copy.", f"请移到 {expected}，或让 {n.name} 执行拷贝。"), "memory.md A13",
+    )  # fmt: skip

@@ -6,6 +6,7 @@ from ge_explorer.checks import split
 from ge_explorer.checks.context import Context
 from ge_explorer.checks.invariants import results
 from ge_explorer.checks.memory import verify_plan
+from ge_explorer.checks.memory_layout import verify_pieces
 from ge_explorer.checks.topology import INCOMPLETE, topological_order
 from ge_explorer.ids import Ref
 from ge_explorer.issue import Issue
@@ -28,7 +29,7 @@ def check_snapshot(s: Snapshot) -> tuple[Issue, ...]:
     if c is not None and not any(i.code == INCOMPLETE for i in issues):
         before = c.unsplit if any(i.code == OPEN for i in issues) else None  # an open cut has its own warning
         hb = (before or c).hb
-        issues.extend(verify_plan(s, hb) if hb is not None else ())
+        issues.extend((*verify_plan(s, hb), *verify_pieces(s)) if hb is not None else ())
     return tuple(issues)
 
 

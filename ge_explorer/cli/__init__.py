@@ -22,7 +22,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("diff", "compare two dumps or models, or a dump with our compilation of it (--own)"),
     ("check", "verify order, deadlock freedom and memory safety; exit 1 on an error"),
     ("export", "write one HTML file that needs no kernel and no network"),
-    ("list", "list passes, examples, chips or modes"),
+    ("list", "list passes, examples, chips, modes or formats"),
 )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -79,12 +81,24 @@ def open_source(args: argparse.Namespace) -> Session:
         if not eq or not key:
             raise OptionError("--option takes key=value", got=pair, todo="For example --option ge.topoSortingMode=0.")
         options[key] = value
+    _mention_unread(options)
     input_shapes, dims = given_shapes(args)
     return open_session(
         args.source, mode=args.mode, options=options, chip=args.chip, strength=args.strength, pipeline=args.pipeline,
         input_shapes=input_shapes, dims=dims, profile=Path(args.profile) if args.profile else None,
         placement=Path(args.placement) if args.placement else None,
     )  # fmt: skip
+
+
+def _mention_unread(options: Mapping[str, str]) -> None:
+    """GE has hundreds of options: one that no step reads is a remark on standard error, not a failure."""
+    from ge_explorer import pipelines
+
+    read = {k for p in pipelines.presets().values() for i in p for k in i.pass_.option_keys}
+    for key in sorted(options.keys() - read):
+        close = difflib.get_close_matches(key, sorted(read), n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        print(f"ge-explorer: no step reads the option {key!r}, it changes nothing.{hint}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

@@ -9,7 +9,22 @@ from ge_explorer.cli import arguments as shared
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import CHAPTERS
 
-WHAT = ("passes", "examples", "chips", "modes")
+WHAT = ("passes", "examples", "chips", "modes", "formats")
+FORMATS = {
+    "onnx": Text("ONNX model (.onnx), weights beside it or inside", "ONNX 模型（.onnx），权重在文件内或旁边"),
+    "onnx-text": Text("ONNX as protobuf text or in ONNX's own notation", "ONNX 文本（protobuf 文本或 ONNX 记法）"),
+    "ge-proto": Text("GE dump ge_proto_*.txt, also torchair's txt", "GE 转储 ge_proto_*.txt，含 torchair 的 txt"),
+    "ge-onnx": Text("GE dump ge_onnx_*.pbtxt", "GE 转储 ge_onnx_*.pbtxt"),
+    "ge-readable": Text("GE dump ge_readable_*.txt", "GE 转储 ge_readable_*.txt"),
+    "ge-json": Text("JSON that atc --mode=1 makes of an .om", "atc --mode=1 由 .om 生成的 JSON"),
+    "ge-log": Text("GE log (plog) with [IMAS] lines", "含 [IMAS] 行的 GE 日志（plog）"),
+    "torchair-fx": Text("FX graph text from a torchair log", "torchair 日志中的 FX 图文本"),
+    "torchair-pbtxt": Text("torchair dump .pbtxt", "torchair 转储 .pbtxt"),
+    "torchair-py": Text("torchair dump .py (read, never executed)", "torchair 转储 .py（只读取，不执行）"),
+    "own-json": Text("this program's own JSON", "本工具的 JSON"),
+    "om": Text("offline model .om: recognised, header shown, not opened", "离线模型 .om：识别并显示文件头，不打开"),
+}
+"""What ``load`` recognises, by the name of its loader; a folder of dumps is read as the stages of one compilation."""
 
 
 def arguments(p: argparse.ArgumentParser) -> None:
@@ -35,6 +50,10 @@ def rows(what: str, lang: str = "en") -> list[dict[str, Any]]:
         from ge_explorer import pipelines
 
         return [{"name": k, "text": t.get(lang), "options": dict(o)} for k, (t, o) in pipelines.MODES.items()]
+    if what == "formats":
+        from ge_explorer.loaders import LOADERS
+
+        return [{"name": n, "text": FORMATS[n].get(lang) if n in FORMATS else n} for n in LOADERS.names()]
     from ge_explorer.device.chips import CHIPS
 
     return [

@@ -47,7 +47,7 @@ class _Writer:
         if s.memory is not None:
             for b, at in zip(s.memory.problem.buffers, s.memory.plan.offsets, strict=True):
                 for t in b.tensors:
-                    self.offset[t] = at
+                    self.offset[t] = at + b.inside.get(t, 0)
                 if b.kind == "workspace" and b.producers:
                     self.workspace.setdefault(b.producers[0], []).append((at, b.size))
         lists = [

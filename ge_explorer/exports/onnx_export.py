@@ -381,5 +381,5 @@ def _facts(s: Snapshot) -> dict[int, dict[str, str]]:
             for t in b.tensors:
                 tensor = s.graph.tensors[t] if t < len(s.graph.tensors) else None
                 if tensor is not None and tensor.producer in out:
-                    out[tensor.producer][f"gx.offset.{tensor.index}"] = str(at)
+                    out[tensor.producer][f"gx.offset.{tensor.index}"] = str(at + b.inside.get(t, 0))
     return out

@@ -7,24 +7,24 @@ from dataclasses import replace
 from typing import Any
 
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper
 
 from ge_explorer.errors import InputError
-from ge_explorer.exports.onnx_attributes import initializer, tensor_type
+from ge_explorer.exports.onnx_attributes import tensor_type
 from ge_explorer.exports.runnable_body import FUNCTION_DOMAIN, Body
+from ge_explorer.exports.runnable_constants import Constants
+from ge_explorer.exports.runnable_formats import heavy, pack, plain, unpack
 from ge_explorer.exports.runnable_fused import Functions
 from ge_explorer.exports.runnable_history import History, rewritten
 from ge_explorer.exports.runnable_names import Names
 from ge_explorer.exports.runnable_ops import Call, emit
 from ge_explorer.exports.runnable_values import Values
 from ge_explorer.graph.builder import PARENT_INDEX
-from ge_explorer.graph.constant import NUMPY_DTYPES, VALUE, ConstantValue
 from ge_explorer.graph.model import CONST_LIKE, DATA_LIKE, SOURCE_LIKE, Graph, Node
 from ge_explorer.loaders.onnx_convert import BODY, CAPTURED, OPSETS, OUTPUT_NAMES
 from ge_explorer.loaders.onnx_weights import FileParts
 from ge_explorer.passes.optimize.cond_normalise import CONDITION
 from ge_explorer.passes.optimize.cond_remove import CALL
-from ge_explorer.passes.optimize.fusion_recipe import RECIPE
 from ge_explorer.passes.optimize.fusion_scope import FORMAT
 from ge_explorer.passes.optimize.work import EXPECTED
 
@@ -79,10 +79,10 @@ class RunnableWriter:
 
     def level(self, members: list[Node], nodes: list[Any], weights: list[Any]) -> None:
         """Constants, then operators of a scope, producers first."""
-        old: dict[int, str] = {}
+        constants = Constants(self.g, self.names, self.values, self.call, nodes, weights)
         for n in members:
             if n.op in CONST_LIKE:
-                self.constant(n, nodes, weights, old)
+                constants.write(n)
         for n in self.in_order(members):
             if n.op == CALL and len(n.subgraphs) == 1:
                 self.opened(n, nodes, weights)
@@ -173,10 +173,18 @@ class RunnableWriter:
                 x[k] = replace(t, shape=tuple(shape))
         y = [t for o in n.outputs if (t := self.history.tensor(o)) is not None]
         first = y[0].name if y else ""
+        groups = next((v for k in ("groups", "group") if isinstance(v := n.attrs.get(k), int)), 1)
+        packed = dict.fromkeys(k for k, t in enumerate(y) if heavy(t) and k < len(outs) and outs[k])
+        wanted = [body.fresh("plain") if k in packed else o for k, o in enumerate(outs)]
+        ins = [unpack(body, i, t, groups if k else 1) if t is not None and heavy(t) else i
+               for k, (i, t) in enumerate(zip(ins, x, strict=False))] + ins[len(x) :]  # fmt: skip
         emit(Call(
-            body, n, ins, outs, x, y, base, lambda d: self.opsets.get(d or "ai.onnx", 1),
+            body, n, ins, wanted, [None if t is None else plain(t) for t in x], [plain(t) for t in y], base,
+            lambda d: self.opsets.get(d or "ai.onnx", 1),
             lambda key: self.parts.attributes.get((first, key)) if base is n else None,
         ))  # fmt: skip
+        for k in packed:
+            pack(body, wanted[k], y[k], [outs[k]], groups if n.op == "TransData" else 1)
 
     def inputs(self, n: Node, nodes: list[Any]) -> list[str]:
         """Names of a node's inputs; through a Reshape where it wants a shape its producer does not make."""
@@ -210,56 +218,3 @@ class RunnableWriter:
                 nodes.append(helper.make_node("Identity", [source], [name], name=f"{n.name}__{k}"))
             tensor = self.g.tensor(t)
             yield tensor_type(name, replace(tensor, shape=tuple(wanted[k])) if k in wanted else tensor)
-
-    # ---------------------------------------------------------------- constants
-    def constant(self, n: Node, nodes: list[Any], weights: list[Any], old: dict[int, str]) -> None:
-        """An initialiser, from the graph, from the file, computed, or as the nodes it was folded from."""
-        t = self.g.tensor(n.outputs[0])
-        value, proto = n.attrs.get(VALUE), self.values.proto(n)
-        if isinstance(value, ConstantValue):
-            weights.append(initializer(self.names[t.id], value))
-        elif proto is not None:
-            kept = onnx.TensorProto()
-            kept.CopyFrom(proto)
-            kept.name = self.names[t.id]
-            weights.append(kept)
-        elif RECIPE in n.attrs and (array := self.values.array(n.id)) is not None and t.dtype in NUMPY_DTYPES:
-            weights.append(
-                numpy_helper.from_array(array.astype(NUMPY_DTYPES[t.dtype]).reshape(t.shape), self.names[t.id])
-            )
-        elif n.origin and n.origin[0] != n.id and RECIPE not in n.attrs:
-            source = self.folded(n.origin[0], t.name, nodes, weights, old)
-            nodes.append(helper.make_node("Identity", [source], [self.names[t.id]], name=f"{n.name}__same"))
-        else:
-            raise InputError(
-                "the value of a constant is not known", where=n.name, todo="Give the model it was loaded from."
-            )
-
-    def folded(self, i: int, name: str, nodes: list[Any], weights: list[Any], old: dict[int, str]) -> str:
-        """Write the operator a constant was folded from, and what it needs; returns the name of its result."""
-        n = self.history.node(i)
-        if n is not None and n.op in DATA_LIKE and i < len(self.g.nodes) and self.g.nodes[i] is not None:
-            return self.names[n.outputs[0]]
-        if n is None or n.op in DATA_LIKE or n.subgraphs:
-            raise InputError("a constant was folded from something ONNX cannot express", where=name, got=n and n.op)
-        outs = [x for o in n.outputs if (x := self.history.tensor(o)) is not None]
-        wanted = next((x for x in outs if x.name == name), outs[0])
-        if wanted.id not in old:
-            for x in outs:
-                old[x.id] = self.names.fresh(f"{x.name or n.name}__before")
-            value, proto = n.attrs.get(VALUE), self.values.proto(n)
-            if n.op in CONST_LIKE and isinstance(value, ConstantValue):
-                weights.append(initializer(old[wanted.id], value))
-            elif n.op in CONST_LIKE and proto is not None:
-                weights.append(onnx.TensorProto())
-                weights[-1].CopyFrom(proto)
-                weights[-1].name = old[wanted.id]
-            elif n.op in CONST_LIKE:
-                if not n.origin or n.origin[0] == i:
-                    raise InputError("the value of a constant is not known", where=n.name, todo="Give the model.")
-                old[wanted.id] = self.folded(n.origin[0], wanted.name, nodes, weights, old)
-            else:
-                tensors = [None if x is None else self.history.tensor(x) for x in n.inputs]
-                ins = ["" if x is None else self.folded(x.producer, x.name, nodes, weights, old) for x in tensors]
-                self.call(n, ins, [old[x.id] for x in outs], nodes)
-        return old[wanted.id]

@@ -219,7 +219,8 @@ def _attention(c: Call) -> None:
 
 MADE: Mapping[str, Callable[[Call], None]] = MappingProxyType(
     {
-        "Cast": _cast, "Identity": _same, "IdentityN": _same, "MemcpyAsync": _same, "MemcpyAddrAsync": _same, "TensorMove": _same,
+        "Cast": _cast, **dict.fromkeys(("Identity", "IdentityN", "TransData", "TensorMove"), _same),
+        **dict.fromkeys(("MemcpyAsync", "MemcpyAddrAsync"), _same),
         **dict.fromkeys(("Squeeze", "SqueezeV2", "SqueezeV3", "Unsqueeze", "UnsqueezeV2", "UnsqueezeV3", "ExpandDims"), _axes),
         "Transpose": _transpose, "TransposeD": _transpose, "Reshape": _reshape, "ReFormat": _reshape, "Muls": _scaled,
         "Adds": _scaled, "SplitVD": _split, "SplitV": _split, **dict.fromkeys(MATMULS, _matmul), "Swish": _swish, "Gelu": _gelu,

@@ -21,8 +21,8 @@ BLOCK = 1024
 """Bits of one sweep. Shorter means less work per arc and more sweeps over the same nodes."""
 FAR = 2 * BLOCK
 """Distance in the order beyond which a source goes to the blocks of far sources."""
-FAR_BLOCK = 4 * BLOCK
-"""Bits of a sweep of far sources, which may run over all nodes."""
+FAR_BLOCK = 8 * BLOCK
+"""Bits of a sweep of far sources, which may run over all nodes (up to 100 MB at 100,000 of them)."""
 
 
 def reduced_predecessors(order: Sequence[int], pred: Neighbours, any_of: Collection[int] = ()) -> dict[int, list[int]]:

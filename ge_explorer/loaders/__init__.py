@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from os import PathLike, fspath
+from os import PathLike, fsdecode
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -20,7 +20,7 @@ from ge_explorer.graph.model import Graph
 from ge_explorer.loaders.limits import without_impossible_sizes
 from ge_explorer.loaders.onnx_inputs import check_input_shapes
 from ge_explorer.loaders.report import LoadReport, LoadResult
-from ge_explorer.loaders.source import SIZE_LIMIT, Source, read_source, refuse_known_strangers
+from ge_explorer.loaders.source import SIZE_LIMIT, Source, is_folder, read_source, refuse_known_strangers
 from ge_explorer.loaders.torch_kind import is_torch
 from ge_explorer.registry import Registry
 from ge_explorer.text import Text
@@ -135,14 +135,18 @@ def _load(source: Any, settings: LoadSettings) -> LoadResult:
 
         return read_proto(source, settings)
     if hasattr(source, "read") and not isinstance(source, str | PathLike):
-        content = source.read()
+        try:
+            content = source.read()
+        except (OSError, ValueError) as e:
+            raise InputError("the open file cannot be read", got=str(e), todo="Open it in binary mode ('rb').") from e
         if not isinstance(content, bytes):
             raise InputError("the file is open as text", todo="Open it in binary mode ('rb').")
         return _read(Source(str(getattr(source, "name", "<file>")), content), settings)
     if isinstance(source, str | PathLike):
-        text = fspath(source)
-        path = Path(text if isinstance(text, str) else text.decode())
-        if "\0" not in str(path) and path.is_dir():
+        if not fsdecode(source):
+            raise InputError("the path is empty", todo="Give a file, a folder of dumps, or the name of an example.")
+        path = Path(fsdecode(source))
+        if is_folder(path):
             from ge_explorer.loaders.staged import read_folder
 
             return read_folder(path, lambda s: without_impossible_sizes(_read(s, settings)), settings)

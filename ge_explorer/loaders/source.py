@@ -33,6 +33,14 @@ class Source:
         return bool(head) and not any(b < 9 or 13 < b < 32 for b in head)
 
 
+def is_folder(path: Path) -> bool:
+    """True for a folder; False also for a name that no file system takes (read_source then says so)."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def read_source(path: Path, limit: int = SIZE_LIMIT) -> Source:
     """Read a file. InputError when it is missing, not a file, unreadable, empty or larger than ``limit`` bytes."""
     where = str(path)
@@ -49,15 +57,16 @@ def read_source(path: Path, limit: int = SIZE_LIMIT) -> Source:
                 got=f"{size} bytes, limit {limit}",
                 todo="Export the model with external data (weights in a side file).",
             )
-        data = path.read_bytes()
+        data = path.read_bytes() if size else b""  # a pseudo-file such as /proc/kmsg says 0 and may never end
     except FileNotFoundError:
         # A bare word is more likely a mistyped example than a path.
         bare = path.name == str(path) and not path.suffix
         todo = did_you_mean(str(path), examples.names()) if bare else "Check the path or give an example name."
         raise InputError("there is no such file", where=where, todo=todo) from None
     except (OSError, ValueError) as e:
+        reason = e.strerror if isinstance(e, OSError) else str(e)
         raise InputError(
-            "the file cannot be read", where=where, got=str(e), todo="Check the path and its permissions."
+            "the file cannot be read", where=where, got=reason, todo="Check the path and its permissions."
         ) from e
     if not data:
         raise InputError("the file is empty", where=where, todo="Export the model again.")
@@ -73,6 +82,7 @@ _MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"\x28\xb5\x2f\xfd", "a zstd archive", "Unpack it first."),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "Unpack it first."),
     (b"\x89HDF", "an HDF5 file (Keras saves models this way)", "Convert it to ONNX."),
+    (b"\x80\x03", "a Python pickle", "Pickles are not opened. Export the model to ONNX."),
     (b"\x80\x02", "a Python pickle", "Pickles are not opened. Export the model to ONNX."),
     (b"\x80\x04", "a Python pickle", "Pickles are not opened. Export the model to ONNX."),
     (b"\x80\x05", "a Python pickle", "Pickles are not opened. Export the model to ONNX."),
@@ -94,6 +104,8 @@ def refuse_known_strangers(source: Source) -> None:
     for magic, what, todo in _MAGIC:
         if source.data.startswith(magic):
             raise InputError(f"this is {what}, not a model graph", where=source.name, todo=todo)
+    if source.data[257:262] == b"ustar":
+        raise InputError("this is a tar archive, not a model graph", where=source.name, todo="Unpack it first.")
     if source.data[4:8] == b"ORTM":
         raise InputError(
             "this is an ONNX Runtime flatbuffer", where=source.name, todo="Load the .onnx it was made from."

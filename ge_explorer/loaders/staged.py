@@ -145,9 +145,12 @@ def _list(folder: Path) -> list[str]:
         ) from e
     names: list[str] = []
     for entry in entries:
-        if entry.name.startswith(".") or not entry.is_file():
-            continue
-        if entry.is_symlink() and home not in Path(entry.path).resolve().parents:
+        try:
+            if entry.name.startswith(".") or not entry.is_file():
+                continue
+            if entry.is_symlink() and home not in Path(entry.path).resolve().parents:
+                continue
+        except OSError:  # links in a circle
             continue
         names.append(entry.name)
     if len(names) > FILE_LIMIT:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ge_explorer.graph.model import CONST_LIKE, SOURCE_LIKE, Graph, IntArray, Node
+from ge_explorer.memory import side_by_side
 
 WHILE_LIKE = frozenset({"While", "_While", "StatelessWhile"})
 VIEW_LIKE = frozenset(
@@ -18,6 +19,7 @@ VIEW_LIKE = frozenset(
 )  # fmt: skip
 """Types whose output is the input's bytes under another shape. GE's table names Merge and Reshape (graph_utils.cc); the others
 run in the GE-local engine without a task, so their output cannot be other bytes than their input (ours)."""
+CLOSE = ("_no_padding_continuous_input", "_no_padding_continuous_output")
 REUSE_FLAG, REUSE_INDEX = "reuse_input", "reuse_input_index"
 """Output attributes of a GE dump: this output is written over the input with that index."""
 INPLACE_ABILITY = "_output_inplace_ability"
@@ -25,30 +27,58 @@ PARENT_INDEX = "_parent_node_index"
 
 
 class Aliases:
-    """Union-find over the tensors of a graph; ``rules[root]`` lists why the class has more than one tensor."""
+    """Union-find over the tensors of a graph; ``rules[root]`` lists why the class has more than one tensor.
+
+    A tensor may begin some bytes behind another of its class (a piece of a concatenation): ``shift`` says how many.
+    """
 
     def __init__(self, graph: Graph) -> None:
         self._parent = list(range(len(graph.tensors)))
+        self._shift = [0] * len(graph.tensors)
         self._why: dict[int, dict[str, None]] = {}
+        self._needs: list[tuple[int, int]] = []
 
     def find(self, t: int) -> int:
         """Representative of the class of tensor ``t`` (its smallest tensor id)."""
-        p = self._parent
+        p, shift = self._parent, self._shift
         while p[t] != t:
-            p[t] = p[p[t]]
-            t = p[t]
+            up = p[t]
+            if p[up] != up:
+                shift[t] += shift[up]
+                p[t] = p[up]
+            t = up
         return t
 
-    def join(self, a: int, b: int, rule: str) -> None:
-        """Put two tensors into one class."""
+    def shift(self, t: int) -> int:
+        """Bytes from the representative of the class to tensor ``t``."""
+        total = 0
+        while self._parent[t] != t:
+            total += self._shift[t]
+            t = self._parent[t]
+        return total
+
+    def join(self, a: int, b: int, rule: str, shift: int = 0) -> None:
+        """Put two tensors into one class; ``b`` begins ``shift`` bytes behind ``a``. In one class already: nothing changes."""
         x, y = self.find(a), self.find(b)
+        away = self.shift(a) + shift - self.shift(b)  # from x to y
         if x > y:
-            x, y = y, x
+            x, y, away = y, x, -away
         why = self._why.setdefault(x, {})
         why[rule] = None
         if x != y:
-            self._parent[y] = x
+            self._parent[y], self._shift[y] = x, away
             why.update(self._why.pop(y, {}))
+
+    def need(self, t: int, size: int) -> None:
+        """The class of ``t`` takes at least ``size`` bytes, counted from ``t``."""
+        self._needs.append((t, size))
+
+    def needs(self) -> dict[int, list[tuple[int, int]]]:
+        """Representative -> (tensor, bytes from there) of what was asked for."""
+        out: dict[int, list[tuple[int, int]]] = {}
+        for t, size in self._needs:
+            out.setdefault(self.find(t), []).append((t, size))
+        return out
 
     def rules(self, t: int) -> tuple[str, ...]:
         """Rules behind the class of ``t``, in order of use."""
@@ -56,7 +86,7 @@ class Aliases:
 
 
 def alias_classes(graph: Graph, order: IntArray, stream: IntArray) -> Aliases:
-    """Classes by GE's rules: references, views, subgraph borders, then in-place pairs.
+    """Classes by GE's rules: references, views, tensors side by side, subgraph borders, then in-place pairs.
 
     ``order`` is the topological id and ``stream`` the stream of each node id (-1 none). In-place pairs are examined against
     the classes before any in-place pair is joined, as GE does (A11).
@@ -64,6 +94,12 @@ def alias_classes(graph: Graph, order: IntArray, stream: IntArray) -> Aliases:
     classes = Aliases(graph)
     for n in graph:
         _references(graph, n, classes)
+    laid_out = _lay_out(graph, classes)
+    for n in graph:
+        if n.attrs.get("_output_reuse_input") and any(n.attrs.get(k) for k in CLOSE) and n.id not in laid_out:
+            for t in n.outputs:
+                if n.inputs and n.inputs[0] is not None:
+                    classes.join(n.inputs[0], t, "output reuses input")
     for n in graph:
         if n.subgraphs or n.op in WHILE_LIKE:
             _borders(graph, n, classes, _source_classes(graph, classes))
@@ -74,6 +110,22 @@ def alias_classes(graph: Graph, order: IntArray, stream: IntArray) -> Aliases:
         for a, b in found:
             classes.join(a, b, "in-place")
     return classes
+
+
+def _lay_out(graph: Graph, classes: Aliases) -> set[int]:
+    """Join tensors that lie side by side; returns the nodes whose tensors do. Tensors that references made one already cannot lie
+    in two places: that group is left as it is.
+    """
+    done: set[int] = set()
+    for group in side_by_side.groups(graph):
+        if len({classes.find(t) for t in group.tensors}) < len(group.tensors):
+            continue
+        first, base = group.tensors[0], group.steps[0]
+        for t, step in zip(group.tensors[1:], group.steps[1:], strict=True):
+            classes.join(first, t, group.rule, step - base)
+        classes.need(first, group.size)
+        done.add(group.node)
+    return done
 
 
 def _references(graph: Graph, n: Node, classes: Aliases) -> None:
@@ -91,11 +143,6 @@ def _references(graph: Graph, n: Node, classes: Aliases) -> None:
             classes.join(sources[0], t, "merge")
     elif n.op in VIEW_LIKE:
         reuse(0, 0, "view")
-    if n.attrs.get("_output_reuse_input") and (
-        n.attrs.get("_no_padding_continuous_input") or n.attrs.get("_no_padding_continuous_output")
-    ):
-        for o in range(len(n.outputs)):
-            reuse(o, 0, "output reuses input")
     for o, t in enumerate(n.outputs):
         attrs = graph.tensor(t).attrs
         if attrs.get(REUSE_FLAG):

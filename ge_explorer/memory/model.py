@@ -13,8 +13,9 @@ class Buffer:
 
     ``producers`` first write it, ``readers`` read it (node ids, each list in GE order); ``kind`` is one of
     feature, workspace, input, output, weight; only ``feature`` and ``workspace`` may share bytes.
-    ``stream`` is the stream of its first producer. ``raw_size`` is bytes before padding; ``assumed`` says an
-    unknown dimension was bound to 1.
+    ``inside``: bytes from the start of the buffer to a tensor, for tensors that are not at its start (pieces of a concatenation
+    without a task, tensors of one collective). ``stream`` is the stream of its first producer. ``raw_size`` is bytes before
+    padding; ``assumed`` says an unknown dimension was bound to 1.
     """
 
     id: int
@@ -28,6 +29,7 @@ class Buffer:
     raw_size: int = 0
     assumed: bool = False
     alias_rules: tuple[str, ...] = ()
+    inside: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def accessors(self) -> tuple[int, ...]:

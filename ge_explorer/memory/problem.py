@@ -42,9 +42,12 @@ HELD = "held for all rounds of a loop"
 _PRECEDENCE = ("variable", "weight", "input", "output")
 
 
-_Row = tuple[str, int, tuple[int, ...], tuple[int, ...], tuple[int, ...], str, int, int, bool, tuple[str, ...]]
+_Row = tuple[
+    str, int, tuple[int, ...], tuple[int, ...], tuple[int, ...], str, int, int, bool, tuple[str, ...], Mapping[int, int]
+]  # fmt: skip
 """Fields of a Buffer behind its id, which is known once all are found."""
 _PRODUCERS: Final = 3
+NOTHING_INSIDE: Final[Mapping[int, int]] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -58,6 +61,7 @@ class _Class:
     size: int = 0
     raw: int = 0
     assumed: bool = False
+    inside: dict[int, int] = field(default_factory=dict)
 
 
 def order_before_events(graph: Graph, sequence: Sequence[int], stream: IntArray) -> HappensBefore:
@@ -84,6 +88,8 @@ def build_problem(
     hb = hb or order_before_events(graph, sequence, stream)
     classes = alias_classes(graph, order, stream)
     groups = _collect(graph, classes)
+    for root, wanted in classes.needs().items():
+        _lay_out(groups[root], classes, wanted)
     names, place = graph.unique_names, order.tolist()
     excluded: dict[str, int] = {}
     found: list[_Row] = []
@@ -100,7 +106,19 @@ def build_problem(
             if size > 0:
                 name = f"{names[n.id]}.workspace{i}"
                 found.append(
-                    (name, aligned(int(size)), (), (n.id,), (), "workspace", int(stream[n.id]), int(size), False, ())
+                    (
+                        name,
+                        aligned(int(size)),
+                        (),
+                        (n.id,),
+                        (),
+                        "workspace",
+                        int(stream[n.id]),
+                        int(size),
+                        False,
+                        (),
+                        NOTHING_INSIDE,
+                    )
                 )
                 reusable = list(n.attrs.get("workspace_reuse_flag", ()))
                 off = bool(n.attrs.get(NO_REUSE)) or (i < len(reusable) and not reusable[i])
@@ -166,6 +184,14 @@ def _collect(graph: Graph, classes: Aliases) -> dict[int, _Class]:
     return groups
 
 
+def _lay_out(c: _Class, classes: Aliases, wanted: Sequence[tuple[int, int]]) -> None:
+    """Places of the tensors of a class in which not all begin at the same byte, and its size."""
+    at = {t: classes.shift(t) for t in c.tensors}
+    first = min(at.values())
+    c.inside = {t: k - first for t, k in at.items() if k > first}
+    c.size = max(c.size, *(at[t] - first + size for t, size in wanted))
+
+
 def _feature(
     graph: Graph,
     root: int,
@@ -189,6 +215,7 @@ def _feature(
     return (
         f"{names[lead.producer]}:{lead.index}", aligned(c.size), tuple(c.tensors), tuple(writers), tuple(readers),
         "feature", int(stream[writers[0]]), c.raw, c.assumed, classes.rules(root),
+        MappingProxyType(c.inside) if c.inside else NOTHING_INSIDE,
     )  # fmt: skip
 
 

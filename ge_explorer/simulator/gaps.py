@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from ge_explorer.simulator.program import Program
+from ge_explorer.simulator.segments import Ints
 from ge_explorer.simulator.timeline import Gap, GapReason
 
 Piece = tuple[int, int, GapReason, int, int]
@@ -15,8 +16,21 @@ Piece = tuple[int, int, GapReason, int, int]
 class Gaps:
     """Explanations of one run of a program. ``freed``: for tasks that waited for cores, the task that gave them back."""
 
-    def __init__(self, program: Program, start: Sequence[int], end: Sequence[int], freed: Mapping[int, int]) -> None:
-        self.p, self.start, self.end, self.freed = program, start, end, freed
+    def __init__(self, program: Program, start: Ints, end: Ints, freed: Mapping[int, int]) -> None:
+        self.p, self.freed = program, freed
+        self._start, self._end = start, end
+
+    @cached_property
+    def start(self) -> list[int]:
+        """Start of every task."""
+        found: list[int] = self._start.tolist()
+        return found
+
+    @cached_property
+    def end(self) -> list[int]:
+        """End of every task."""
+        found: list[int] = self._end.tolist()
+        return found
 
     @cached_property
     def gaps(self) -> tuple[Gap, ...]:

@@ -20,8 +20,6 @@ from ge_explorer.errors import OptionError
 from ge_explorer.provenance import Origin
 from ge_explorer.trace.state import SYNC_OPS, Snapshot
 
-Row = tuple[int, int, int, tuple[int, ...], tuple[int, ...], int, int]
-"""Stream, ns, dispatch ns, waits, records, cube cores, vector cores."""
 NOT_RECORDED = -1
 """Sender of an event that no task of the program records."""
 
@@ -98,11 +96,6 @@ class Program:
                     raise OptionError(f"event key {k} is recorded twice", where=f"tasks {out[k]} and {i}")
                 out[k] = i
         return out
-
-    @cached_property
-    def rows(self) -> list[Row]:
-        """What a run reads of each task, built once."""
-        return list(map(attrgetter("stream", "ns", "dispatch_ns", "waits", "records", "aic", "aiv"), self.tasks))
 
     @cached_property
     def by_stream(self) -> dict[int, list[int]]:

@@ -1,168 +1,159 @@
-"""The event queue: tasks that need cores wait for them, everything else starts when it is ready.
+"""The event queue: segments that need cores wait for them, everything else starts when it is ready.
 
-Tasks are numbered by (stream, issue index) here, so that one integer is a whole queue entry and sorts as the rule for ties asks:
-time, cores coming back before tasks becoming ready, stream, issue index.
+Segments are numbered by (stream, issue index), so that one integer is a whole queue entry and sorts as the rule for ties asks:
+time, cores coming back before segments becoming ready, stream, issue index.
 """
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from bisect import insort
+from heapq import heappop, heappush, heapreplace
 
-from ge_explorer.simulator.program import Program
+from ge_explorer.simulator.segments import Segments
 
 PENDING = -1
-"""Start or end of a task, or time of an event, that is not known yet."""
+"""Start of a segment that is not known yet."""
 
 
-def run_queue(p: Program, pools: tuple[int, int] | None) -> tuple[list[int], list[int], dict[int, int]]:
-    """(start, end, freed) of all tasks; ``pools``: cube and vector cores, None: as many as anybody asks for.
+def run_recurrence(g: Segments) -> list[int]:
+    """Start of every segment where nobody waits for cores and every link leads to an earlier segment (``ordered``)."""
+    links, lead, first, step = g.links, g.lead, g.first, g.step
+    start = [0] * len(links)
+    for s in g.issue:
+        now = 0 if first[s] else start[s - 1] + step[s - 1]
+        for a, distance, after in links[s]:
+            seen = start[a] + distance
+            now = (seen if seen > now else now) + after
+        start[s] = now + lead[s]
+    return start
 
-    ``freed``: for a task that had to wait for cores, the task that gave them back last. Tasks that can never start keep PENDING.
+
+def run_queue(g: Segments, pools: tuple[int, int] | None) -> tuple[list[int], dict[int, int]]:
+    """(start of every segment, freed); ``pools``: cube and vector cores, None: as many as anybody asks for.
+
+    ``freed``: for a task that had to wait for cores, the task that gave them back last. Segments that can never start keep PENDING.
     """
-    rows, ids, launch = p.rows, p.event_ids, p.launch
-    record_ns, signal_ns, wait_ns = launch.record_ns, launch.signal_ns, launch.wait_ns
-    sender = p.senders()
-    order = [i for queue in p.by_stream.values() for i in queue]
-    n = len(order)
-    rank = [0] * n
-    for r, i in enumerate(order):
-        rank[i] = r
-    half = max(1, n.bit_length())  # an entry: time, one bit for ready, task
-    mask, ready = (1 << half) - 1, 1 << half
-    work = [rows[i] for i in order]
+    links, lead, first, step, length = g.links, g.lead, g.first, g.step, g.ns
+    n = len(links)
+    half = max(1, n.bit_length())  # an entry: time, one bit for ready, segment
+    mask, ready, shift = (1 << half) - 1, 1 << half, half + 1
+    need_aic, need_aiv = g.aic, g.aiv
+    follows, gap = g.follows, g.gap
     aic, aiv = pools or (0, 0)
-    starter = [
-        -2
-    ] * n  # of the first task of a stream: the task that starts the stream, -1 none; -2 for all other tasks
-    last = [False] * n
-    at = 0
-    todo: list[int] = []  # tasks to look at, the next one of their streams
-    for stream, queue in p.by_stream.items():
-        starter[at] = rank[p.starts[stream]] if stream in p.starts else -1
-        todo.append(at)
-        at += len(queue)
-        last[at - 1] = True
-    todo.reverse()
-    start, end, over = [PENDING] * n, [PENDING] * n, [0] * n  # over: end plus the time its records take
-    fired = [PENDING] * len(ids)
-    parked: dict[int, list[int]] = {}  # task somebody waits for -> waiting tasks
+    least_aic = min((a for a in need_aic if a), default=aic + 1)
+    least_aiv = min((v for v in need_aiv if v), default=aiv + 1)
+    start = [PENDING] * n
+    parked: dict[int, list[int]] = {}  # segment somebody waits for -> waiting segments
     heap: list[int] = []
-    waiting: dict[tuple[int, int], list[int]] = {}  # cores asked for -> entries, first one first (heap)
-    needs = [row[5:] for row in work]
-    never = 1 << 200
+    held: list[
+        int
+    ] = []  # entries of this instant made in this instant (tasks of no length): their turn is after all others
+    waiting: list[int] = []  # entries of segments that are ready and have no cores yet, in order; none of them fits
     freed: dict[int, int] = {}
-    last_aic = last_aiv = -1
+    last_aic = last_aiv = time = -1
+    todo = [s for s in range(n - 1, -1, -1) if first[s]]  # segments to look at: the next one of each stream
     while True:
         while todo:
-            r = todo.pop()
-            while True:
-                _, ns, dispatch_ns, waits, records, a, v = work[r]
-                first = starter[r]
-                if first == -2:
-                    now = over[r - 1]
-                else:
-                    now = 0
-                    if first >= 0:
-                        now = end[first]
-                        if now < 0:
-                            parked.setdefault(first, []).append(r)
-                            break
-                    if not waits:
-                        dispatch_ns = 0
-                if waits:
-                    missing = -1
-                    for k in waits:
-                        seen = fired[k]
-                        if seen < 0:
-                            missing = k
-                            break
-                        if ids[k] >= 0:
-                            seen += signal_ns
-                            now = (seen if seen > now else now) + wait_ns
-                        elif seen > now:
-                            now = seen
-                    if missing >= 0:
-                        if sender[missing] >= 0:
-                            parked.setdefault(rank[sender[missing]], []).append(r)
-                        break
-                now += dispatch_ns
-                if pools and (a or v):
-                    heappush(heap, now << half + 1 | ready | r)
+            s = todo.pop()
+            now = 0 if first[s] else start[s - 1] + step[s - 1]
+            for a, distance, after in links[s]:
+                if a < 0:
                     break
-                start[r] = now
-                now += ns
-                end[r] = now
-                for k in records:
-                    if ids[k] >= 0:
-                        now += record_ns
-                    fired[k] = now
-                over[r] = now
-                if parked and r in parked:
-                    todo += parked.pop(r)
-                if last[r]:
+                seen = start[a]
+                if seen < 0:
+                    if a in parked:
+                        parked[a].append(s)
+                    else:
+                        parked[a] = [s]
                     break
-                r += 1
+                seen += distance
+                now = (seen if seen > now else now) + after
+            else:
+                now += lead[s]
+                if need_aic[s] or need_aiv[s]:
+                    if now > time:
+                        heappush(heap, now << shift | ready | s)
+                    else:
+                        held.append(now << shift | ready | s)
+                    continue
+                start[s] = now
+                if s in parked:
+                    todo += parked.pop(s)
+                if follows[s]:
+                    todo.append(s + 1)
+        if held and (not heap or heap[0] >> shift > time):
+            for entry in held:
+                heappush(heap, entry)
+            held.clear()
         if not heap:
             break
-        time = heap[0] >> half + 1
-        bound = time + 1 << half + 1
-        while heap and heap[0] < bound:
-            entry = heappop(heap)
-            r = entry & mask
-            need = needs[r]
-            if entry & ready:
-                if need in waiting:
-                    heappush(waiting[need], entry)
-                else:
-                    waiting[need] = [entry]
+        entry = heap[0]
+        time = entry >> shift
+        s = entry & mask
+        if entry & ready:
+            a, v = need_aic[s], need_aiv[s]
+            if a > aic or v > aiv:
+                heappop(heap)
+                insort(waiting, entry)
                 continue
-            if need[0]:
-                aic += need[0]
-                last_aic = r
-            if need[1]:
-                aiv += need[1]
-                last_aiv = r
-        while waiting:
-            # The first in line that fits. One that did not fit does not fit later: cores only get fewer here.
-            entry = never
-            for wish, line in waiting.items():
-                if line[0] < entry and wish[0] <= aic and wish[1] <= aiv:
-                    entry, need = line[0], wish
-            if entry == never:
-                break
-            line = waiting[need]
-            if len(line) == 1:
-                del waiting[need]
-            else:
-                heappop(line)
-            r = entry & mask
-            a, v = need
             aic -= a
             aiv -= v
-            if entry < time << half + 1:
+            start[s] = time
+            if length[s]:
+                heapreplace(heap, time + length[s] << shift | s)
+            else:
+                held.append(heappop(heap) ^ ready)
+            if s in parked:
+                todo += parked.pop(s)
+            if follows[s] == 2:
+                todo.append(s + 1)
+            continue
+        if need_aic[s]:
+            aic += need_aic[s]
+            last_aic = s
+        if need_aiv[s]:
+            aiv += need_aiv[s]
+            last_aiv = s
+        if follows[s] == 1:
+            heapreplace(heap, time + gap[s] << shift | ready | s + 1)
+        else:
+            heappop(heap)
+        if not waiting or (aic < least_aic and aiv < least_aiv) or (heap and heap[0] < time << shift | ready):
+            continue  # nothing fits, or more cores come back in this instant
+        if waiting[-1] >> shift == time:
+            while heap and heap[0] >> shift == time:
+                insort(waiting, heappop(heap))
+        at = 0
+        while at < len(waiting):
+            entry = waiting[at]
+            s = entry & mask
+            a, v = need_aic[s], need_aiv[s]
+            if a > aic or v > aiv:
+                at += 1
+                continue
+            del waiting[at]
+            aic -= a
+            aiv -= v
+            if entry >> shift < time:
                 by = last_aic if a else last_aiv
-                if a and v and last_aiv >= 0:
-                    other = last_aiv
-                    if by < 0 or (end[other], -order[other]) > (end[by], -order[by]):
-                        by = other
+                if a and v and last_aiv >= 0 and (by < 0 or _later(g, start, last_aiv, by)):
+                    by = last_aiv
                 if by >= 0:
-                    freed[order[r]] = order[by]
-            _, ns, _, _, records, _, _ = work[r]
-            start[r] = time
-            now = time + ns
-            end[r] = now
-            heappush(heap, now << half + 1 | r)
-            for k in records:
-                if ids[k] >= 0:
-                    now += record_ns
-                fired[k] = now
-            over[r] = now
-            if parked and r in parked:
-                todo += parked.pop(r)
-            if not last[r]:
-                todo.append(r + 1)
-    back = [0] * n
-    ends = [0] * n
-    for r, i in enumerate(order):
-        back[i], ends[i] = start[r], end[r]
-    return back, ends, freed
+                    freed[g.head[s]] = g.head[by]
+            start[s] = time
+            if length[s]:
+                heappush(heap, time + length[s] << shift | s)
+            else:
+                held.append(time << shift | s)
+            if s in parked:
+                todo += parked.pop(s)
+            if follows[s] == 2:
+                todo.append(s + 1)
+            if aic < least_aic and aiv < least_aiv:
+                break
+    return start, freed
+
+
+def _later(g: Segments, start: list[int], other: int, by: int) -> bool:
+    """True if the head of ``other`` ended after that of ``by``; at one time the one issued first counts."""
+    return (start[other] + g.ns[other], -g.head[other]) > (start[by] + g.ns[by], -g.head[by])

@@ -137,7 +137,7 @@ def _offsets(result: LoadResult, final: Snapshot, names: dict[int, str], notes: 
         notes.append(Text("the dump records no memory offsets", "转储未记录内存偏移"))
         return ()
     ours = {
-        t: at
+        t: at + b.inside.get(t, 0)
         for b, at in zip(final.memory.problem.buffers, final.memory.plan.offsets, strict=True)
         for t in b.tensors
     }  # fmt: skip

@@ -137,8 +137,8 @@ def _memory(
             known = [t for t in b.tensors if t in r.offsets]
             if not known:
                 return None
-            offset = r.offsets[known[0]]
-            sizes = [r.sizes[t] for t in b.tensors if t in r.sizes]
+            offset = r.offsets[known[0]] - b.inside.get(known[0], 0)
+            sizes = [r.sizes[t] + b.inside.get(t, 0) for t in b.tensors if t in r.sizes]
         offsets.append(offset)
         buffers.append(replace(b, size=aligned(max(sizes)), assumed=False) if sizes and max(sizes) > 0 else b)
     if not buffers:

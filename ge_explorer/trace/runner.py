@@ -121,18 +121,24 @@ def run_trace(
         key = (token, item.pass_, item.enabled, scope, failed, relevant)
         found = cache.get(key)
         if found is None:
-            step = _run_step(item, scope, current, opts, pipeline, failed, strict)
+            blank = Step(len(steps), item.pass_, "unchanged", current, current, scope, name=name)
+            step = _run_step(blank, item, opts, pipeline, failed, strict)
             token = cache.put(key, step)
         else:
             token, step = found
-        step = replace(
-            step, index=len(steps), name=name,
-            before=_with_options(step.before, opts), after=_with_options(step.after, opts),
-        )  # fmt: skip
+            step = _moved(step, len(steps), name, current)
         steps.append(step)
         current = step.after
         failed = failed or step.status == "failed"
     return Trace(initial, tuple(steps), tuple(i for s in steps for i in s.issues), pipeline)
+
+
+def _moved(step: Step, index: int, name: str, current: Snapshot) -> Step:
+    """A step from the cache at its place in this trace. It starts from ``current`` itself, and ends there if it changed
+    nothing, so that what views remember about a snapshot stays valid over unchanged steps.
+    """
+    after = current if step.after is step.before else _with_options(step.after, current.options)
+    return replace(step, index=index, name=name, before=current, after=after)
 
 
 def _with_options(s: Snapshot, options: Options) -> Snapshot:
@@ -158,11 +164,9 @@ def _expand(pipeline: Pipeline, done: list[Step], initial: Snapshot) -> Iterator
         i = j
 
 
-def _run_step(
-    item: Item, scope: int, s: Snapshot, options: Options, pipeline: Pipeline, failed: bool, strict: bool
-) -> Step:
-    p = item.pass_
-    step = Step(-1, p, "unchanged", s, s, scope)
+def _run_step(step: Step, item: Item, options: Options, pipeline: Pipeline, failed: bool, strict: bool) -> Step:
+    """``step`` filled in: what the pass did to the snapshot it starts from."""
+    p, s, scope = item.pass_, step.before, step.scope
     if failed:
         return replace(step, status="not_run", reason=NOT_RUN)
     if not item.enabled:

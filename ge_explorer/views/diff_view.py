@@ -57,12 +57,22 @@ def build(trace: Trace, i: int, j: int, before: Identities, after: Identities, l
         Column(Text("why", "原因")),
     )
     title = Text(f"{head[0].en} → {head[1].en}", f"{head[0].get('zh')} → {head[1].get('zh')}")
-    empty = Text("These two steps are equal.", "这两步完全相同。")
+    empty = _nothing(a, b)
     table = Table(title, columns, shown, left, empty)
     counts = "; ".join(f"{f.value.en} {f.label.en}" for f in figures)
     counts_zh = "；".join(f"{f.label.get('zh')} {f.value.get('zh')}" for f in figures)
     alt = Text(f"{title.en}: {counts or 'no difference'}.", f"{title.zh}：{counts_zh or '没有差别'}。")
     return TablePicture("diff", tuple(figures), (table,), alt)
+
+
+def _nothing(a: Snapshot, b: Snapshot) -> Text:
+    """No entry to list: equal, or changed in what has a panel of its own."""
+    if a.physical is not b.physical or a.tasks is not b.tasks:
+        return Text(
+            "Nodes, logical streams, events and memory are equal. Tasks or physical streams changed: see Streams.",
+            "节点、逻辑流、事件与内存均相同；任务或物理流有变化，见“流”标签页。",
+        )
+    return Text("Nodes, streams, events and memory are equal.", "节点、流、事件与内存均相同。")
 
 
 def _figures(d: Diff) -> list[Figure]:

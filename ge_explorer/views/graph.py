@@ -35,7 +35,11 @@ from ge_explorer.views.picture import (
 )
 
 _CONST = CONST_LIKE | VARIABLE_LIKE
-_SYNC = frozenset({"Send", "Recv", "SendMem", "RecvMem", "SendNotify", "RecvNotify", "StreamActive", "StreamSwitch"})
+_SYNC = frozenset({
+    "Send", "Recv", "SendMem", "RecvMem", "SendNotify", "RecvNotify", "StreamActive", "StreamSwitch", "StreamSwitchN",
+    "StreamMerge", "LabelSet", "LabelGoto", "LabelGotoEx", "LabelSwitch", "LabelSwitchByIndex",
+})  # fmt: skip
+"""Types that only steer streams."""
 _INITIAL = Text("Before the first step", "第一步之前")
 
 

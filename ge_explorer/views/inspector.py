@@ -265,7 +265,20 @@ class Inspector:
             ]
             if rows:
                 page["sections"].append({"title": both(title), "note": both(count(len(ids))), "rows": rows})
+        if b.inside:
+            page["sections"].append(self._pieces(s, i))
         return page
+
+    def _pieces(self, s: Snapshot, i: int) -> dict[str, Any]:
+        """Tensors of a buffer that do not all begin at its start: inputs of a concatenation without a task, for example."""
+        assert s.memory is not None
+        b, start = s.memory.problem.buffers[i], s.memory.plan.offsets[i]
+        at = sorted((b.inside.get(t, 0), t) for t in b.tensors)
+        rows = [
+            _row(s.graph.tensor(t).name, Text(f"{count(start + k)} B"), Ref("node", s.graph.tensor(t).producer))
+            for k, t in at[:SHOWN]
+        ]
+        return {"title": both(Text("Pieces", "分片")), "note": both(count(len(at))), "rows": rows}
 
     # ---------------------------------------------------------------- parts
     def _page(self, ref: Ref, title: str, subtitle: str, mark: dict[str, Any] | None, facts: list[dict[str, Any]],

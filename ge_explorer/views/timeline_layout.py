@@ -13,7 +13,7 @@ from ge_explorer.views.marks import us
 from ge_explorer.views.timeline import TimelinePicture, Window
 
 GUTTER = 96
-_TOP, _BRACKET, _CORE, _CORE_GAP = 8, 26, 44, 12
+_TOP, _BRACKET, _CORE, _CORE_GAP = 6, 26, 38, 10
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def place(p: TimelinePicture | None) -> Layout:
     if p is None:
         return Layout(1, 0, 38, _TOP, 0, 1.0)
     lanes = len(p.lanes)
-    pitch = 40 if lanes <= 8 else 28 if lanes <= 20 else 16
+    pitch = 38 if lanes <= 2 else 32 if lanes <= 8 else 28 if lanes <= 20 else 16
     top = _BRACKET + _TOP if p.windows.dominator else _TOP
     below = 22 if p.windows.side else 4
     room = 1.28 if _near(p) else 1.02  # a label that does not fit between the two lines stands right of the second

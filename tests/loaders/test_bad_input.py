@@ -2,6 +2,7 @@
 
 import io
 import random
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -22,6 +23,13 @@ def small_model() -> "onnx.ModelProto":
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
 
 
+def tarred() -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as t:
+        t.addfile(tarfile.TarInfo("model.onnx"), io.BytesIO(b""))
+    return out.getvalue()
+
+
 def zipped() -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as z:
@@ -36,6 +44,7 @@ BAD = {
     "json": b'{"graph": []}',
     "html": b"<!DOCTYPE html><html></html>",
     "zip": zipped(),
+    "tar": tarred(),
     "om": b"IMOD" + bytes(256),
     "small om": b"PICO" + bytes(256),
     "pickle": b"\x80\x04\x95\x10",
@@ -90,6 +99,23 @@ def test_folder_missing_and_device(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "nothing.onnx", Path("/dev/null")):
         with pytest.raises(InputError):
             load(path)
+
+
+def test_names_and_pseudo_files_no_file_system_takes(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    pseudo = tmp_path / "pseudo"
+    pseudo.write_bytes(b"")  # as /proc/kmsg: says 0 bytes, and reading it would wait for ever
+    for path in ("", "a" * 5000, "x\0y", "\x1b[31mred", "a\nb", "\udcff", tmp_path, tmp_path / "loop", pseudo):
+        with pytest.raises(InputError) as e:
+            load(path)
+        assert str(e.value).isprintable() and len(str(e.value)) < 1200 and e.value.todo
+
+
+def test_an_open_file_that_cannot_be_read() -> None:
+    closed = io.BytesIO(b"x")
+    closed.close()
+    with pytest.raises(InputError, match="cannot be read"):
+        load(closed)
 
 
 def test_size_limit(tmp_path: Path) -> None:

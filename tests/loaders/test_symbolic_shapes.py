@@ -152,3 +152,35 @@ def test_large_constants_in_bodies_do_not_stop_inference() -> None:
     r = load(m)
     assert shape(r.graph, "if") == (8, 64)
     assert "GX307" not in [i.code for i in r.report.issues]
+
+
+def test_an_if_whose_condition_follows_from_shapes_has_the_shape_of_its_branch() -> None:
+    """``if x.shape[1] == 1: squeeze`` as PyTorch writes it: the rank is known as soon as the size is."""
+    squeeze = helper.make_graph([helper.make_node("Squeeze", ["x", "one"], ["r"])], "t", [], [value("r", 1, None)])
+    keep = helper.make_graph([helper.make_node("Identity", ["x"], ["r"])], "e", [], [value("r", 1, None)])
+    nodes = [
+        helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Gather", ["s", "one"], ["d"]),
+        helper.make_node("Equal", ["d", "one"], ["c"]), helper.make_node("If", ["c"], ["y"], name="if", then_branch=squeeze,
+                                                                         else_branch=keep),
+        helper.make_node("Relu", ["y"], ["z"], name="after"),
+    ]  # fmt: skip
+    m = model(nodes, [value("x", 1, [2, "n", 8])], [value("z", 1, None)], (ints("one", 1),))
+    assert shape(load(m, dims={"n": 1}).graph, "after") == (2, 8)
+    assert shape(load(m, dims={"n": 5}).graph, "after") == (2, 5, 8)
+    assert shape(load(m).graph, "after") is None
+
+
+def test_pads_turned_around_in_a_table_and_a_slice_by_computed_ends() -> None:
+    """PyTorch's way to write reflection padding: pairs to columns, reversed, transposed, flattened."""
+    table = [
+        helper.make_node("Reshape", ["pairs", "two"], ["t"]),
+        helper.make_node("Slice", ["t", "m1", "far", "zero", "m1"], ["u"]),
+        helper.make_node("Transpose", ["u"], ["v"], perm=[1, 0]), helper.make_node("Reshape", ["v", "m1"], ["w"]),
+        helper.make_node("Pad", ["x", "w"], ["y"], name="pad"),
+        helper.make_node("Slice", ["y", "one", "end", "one"], ["z"], name="cut"),
+    ]  # fmt: skip
+    init = (ints("pairs", 1, 2, 0, 3), ints("two", -1, 2), ints("m1", -1), ints("far", -(2**63) + 1), ints("zero", 0),
+            ints("one", 1), ints("end", -1))  # fmt: skip
+    m = model(table, [value("x", 1, ["n", 8])], [value("z", 1, None)], init)
+    assert shape(load(m).graph, "pad")[1] == 11 and shape(load(m, dims={"n": 4}).graph, "pad") == (7, 11)
+    assert shape(load(m, dims={"n": 4}).graph, "cut") == (7, 9)

@@ -226,3 +226,54 @@ def test_narrow_toolbar_wraps_and_clips_nothing(opened: Any, width: int, lang: s
     name = page.locator(".gx-tb .gx-name").first
     assert name.get_attribute("title") == states["top"]["data"]["toolbar"]["graph"]
     assert name.evaluate("e => getComputedStyle(e).textOverflow") == "ellipsis"
+
+
+def long_states(lang: str = "en") -> dict[str, dict[str, Any]]:
+    """Seven chapters of four steps that changed something, as a whole compile has, and large numbers in the figures."""
+    states = small_states(lang)
+    strip = states["top"]["data"]["strip"]
+    chip = strip["chapters"][0]["steps"][0]
+    names = ("Optimise", "Partition", "Streams", "Memory", "Events", "Physical", "Activation")
+    strip["chapters"] = [
+        {
+            "key": name.lower(),
+            "title": {"en": name, "zh": name},
+            "steps": [{**chip, "index": 4 * k + i, "key": f"{name}-{i}", "status": "changed"} for i in range(4)],
+        }
+        for k, name in enumerate(names)
+    ]
+    strip["count"], strip["quiet"] = 28, []
+    for state in states.values():
+        state["step"], state["compare"] = 27, -2
+    for figure in states["top"]["data"]["figures"]["figures"]:
+        figure["notes"] = [*figure["notes"], {"en": "+12,345 against one", "zh": "相对 +12,345"}]
+    return states
+
+
+@pytest.mark.parametrize("width", [1400, 1220, 1000, 800])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_issues_stay_whole_in_a_crowded_row(opened: Any, width: int, lang: str) -> None:
+    page = opened(long_states(lang), width=width)
+    row, button = (page.locator(s).bounding_box() for s in (".gx-figs", '[data-k="issues"]'))
+    assert button["x"] + button["width"] <= row["x"] + row["width"]
+    assert page.evaluate(OVERFLOW) == []
+
+
+def test_every_chapter_stays_in_sight(opened: Any) -> None:
+    """The chapters farthest from the current step shrink to a count; a click opens one, the current one never shrinks."""
+    page = opened(long_states(), width=1400)
+    shut = page.locator(".gx-ch.gx-shut").evaluate_all("l => l.map((c) => c.dataset.chapter)")
+    assert shut
+    assert shut == ["optimise", "partition", "streams", "memory", "events", "physical"][: len(shut)]
+    assert page.locator(".gx-more:visible").count() == 0
+    assert (
+        page.evaluate("(() => { const s = document.querySelector('.gx-sw'); return s.scrollWidth - s.clientWidth; })()")
+        <= 0
+    )
+    assert page.locator('[data-step="0"]').is_hidden()
+    page.click('[data-k="chapter-optimise"]')
+    assert page.locator('[data-step="0"]').is_visible()
+    assert page.locator('[data-step="27"]').is_visible()
+    page.click('[data-k="go-0"]')
+    assert page.get_attribute(".gx-ch:not(.gx-shut)", "data-chapter") == "optimise"
+    assert page.locator('[data-step="27"]').is_hidden()

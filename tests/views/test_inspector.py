@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import ge_explorer.passes
+from ge_explorer.api import compile as compile_graph
 from ge_explorer.graph.builder import GraphBuilder
 from ge_explorer.ids import Ref
 from ge_explorer.views.find import find, pattern
@@ -168,3 +169,17 @@ def test_every_facet_a_pass_decides_has_words_in_both_languages() -> None:
     for facet in used:
         label = FACET_LABELS[facet]
         assert any("一" <= c <= "鿿" for c in label.get("zh")), facet
+
+
+def test_pieces_of_a_concatenation_show_their_own_bytes() -> None:
+    b = GraphBuilder("g")
+    parts = [b.op("Relu", b.data(f"x{k}", (1, 64)), name=f"part{k}") for k in range(2)]
+    joined = b.op("ConcatD", *parts, name="join", shape=(1, 128), attrs={"concat_dim": 1, "N": 2})
+    t = compile_graph(b.build(b.op("Abs", joined, name="end")))
+    m = Inspector(t, identify(t)).model([Ref("buffer", 0)], len(t.steps) - 1)
+    rows = section(m, "Pieces")["rows"]
+    assert [(row["text"], row["note"]["en"]) for row in rows] == [
+        ("part0:0", "0 B"),
+        ("join:0", "0 B"),
+        ("part1:0", "128 B"),
+    ]

@@ -80,7 +80,8 @@ def plan_problem(
             work[node] = k + 1
             offsets.append(result.workspaces[node][used[k]])
             continue
-        found = {result.offsets[graph.tensor(t).producer][graph.tensor(t).index] for t in b.tensors}
+        at = {t: result.offsets[graph.tensor(t).producer][graph.tensor(t).index] for t in b.tensors}
+        found = {k - b.inside.get(t, 0) for t, k in at.items()}
         if len(found) > 1:
             raise PassFailed(
                 "GE gives several addresses to tensors that are one piece of memory", where=b.name, got=sorted(found),

@@ -150,6 +150,7 @@ class Labels:
         f.js_on_change("inner_width", fit)
         f.x_range.js_on_change("start", fit)
         f.x_range.js_on_change("end", fit)
+        n.glyph.js_on_change("text_font", fit)  # the page's font is known only after the first drawing
 
     def style(self, theme: Theme) -> None:
         """Colours and font."""

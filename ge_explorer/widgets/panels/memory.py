@@ -60,17 +60,19 @@ class MemoryPanel:
         """Chart of a view, made when it is first shown."""
         if view not in self.charts:
             if view == "map":
-                from ge_explorer.widgets.panels.memory_map_chart import MapChart
+                from ge_explorer.widgets.panels.memory_map_chart import MAP_HEIGHT, MAP_IN_EXPLORER, MapChart
 
-                self.charts[view] = MapChart(self._select)
+                self.charts[view] = MapChart(self._select, MAP_HEIGHT if self.alone else MAP_IN_EXPLORER)
             elif view == "lifetimes":
                 from ge_explorer.widgets.panels.memory_life_chart import TALL, TALL_IN_EXPLORER, LifeChart
 
                 self.charts[view] = LifeChart(self._select, TALL if self.alone else TALL_IN_EXPLORER)
             else:
-                from ge_explorer.widgets.panels.memory_curve_chart import CurveChart
+                from ge_explorer.widgets.panels.memory_curve_chart import HEIGHT, HEIGHT_IN_EXPLORER, CurveChart
 
-                self.charts[view] = CurveChart(self._select, self._explain)
+                self.charts[view] = CurveChart(
+                    self._select, self._explain, HEIGHT if self.alone else HEIGHT_IN_EXPLORER
+                )
         return self.charts[view]
 
     # ---------------------------------------------------------------- models

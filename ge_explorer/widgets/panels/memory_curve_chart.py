@@ -28,7 +28,7 @@ from ge_explorer.widgets.panels.memory_map_chart import MIB, SIDE
 from ge_explorer.widgets.panels.picked import picked_buffers
 from ge_explorer.widgets.panels.table_panel import clicked_ref
 
-HEIGHT, BELOW = 170, 46
+HEIGHT, HEIGHT_IN_EXPLORER, BELOW = 170, 134, 46
 LEFT = 52
 
 
@@ -61,8 +61,8 @@ class CurveChart:
 
     name = "memory-curve"
 
-    def __init__(self, on_select: OnSelect, on_at: Any) -> None:
-        self.on_select, self.on_at = on_select, on_at
+    def __init__(self, on_select: OnSelect, on_at: Any, height: int = HEIGHT) -> None:
+        self.on_select, self.on_at, self.height = on_select, on_at, height
         self.side = PanelHtml(name="memory-shares-at")
         self.side.layout.width = f"{SIDE}px"
         self.side.layout.flex = "none"
@@ -81,14 +81,14 @@ class CurveChart:
     def _make(self) -> LayoutDOM:
         s = self.sources
         ranges = Range1d(start=0, end=1, bounds=(0, None))
-        f = new_figure(HEIGHT, x_axis=None, y_range=Range1d(start=0, end=1), x_range=ranges)
+        f = new_figure(self.height, x_axis=None, y_range=Range1d(start=0, end=1), x_range=ranges)
         f.min_border_top, f.min_border_left, f.min_border_bottom = 6, LEFT, 2
         f.yaxis.axis_label = "MiB"
         total = f.step("x", "y", source=s["total"], mode="after", line_width=1.25, name="total")
         f.segment("x0", "y0", "x1", "y1", source=s["lines"], line_color="color", line_dash="dash", line_width=1.25)
         f.segment("x", 0, "x", "y", source=s["at"], line_color="color", line_width=2)
         f.text("x", "y", "text", source=s["notes"], text_color="color", text_align="right", text_baseline="bottom",
-               text_font_size=FONT_SIZE, text_font=value(self._theme().font), x_offset=-4, y_offset=-2,
+               text_font_size=FONT_SIZE, name="notes", x_offset=-4, y_offset=-2,
                background_fill_color="fill", background_fill_alpha=0.8)  # fmt: skip
         g = new_figure(BELOW, x_axis="below", y_range=Range1d(start=0, end=1), x_range=ranges)
         g.min_border_top, g.min_border_left, g.min_border_bottom = 4, LEFT, 20
@@ -146,6 +146,7 @@ class CurveChart:
         ]
         self.sources["holes"].data = {"x": c.holes_at * k, "y": c.fragmentation, "name": frag}
         self._lines(c, e, theme, lang, k)
+        self._figure.select_one({"name": "notes"}).glyph.text_font = value(theme.font)
         for f, unit in ((self._figure, ""), (self._below, "us" if c.axis == "time" else "")):
             style(f, theme, unit)
             f.ygrid.grid_line_color = theme.line
@@ -181,7 +182,7 @@ class CurveChart:
         used: list[float] = []
         for nbytes, names in by_value.items():
             y = nbytes / MIB
-            near = sum(abs(y - u) < 14 / HEIGHT * top for u in used)
+            near = sum(abs(y - u) < 14 / self.height * top for u in used)
             used.append(y)
             color = theme.ink if nbytes == c.lines[0].nbytes else theme.ink2
             for key, val in (("x0", 0), ("x1", end), ("y0", y), ("y1", y), ("color", color)):

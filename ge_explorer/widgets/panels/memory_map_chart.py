@@ -29,7 +29,8 @@ from ge_explorer.widgets.panels.context import OnSelect, PanelContext
 from ge_explorer.widgets.panels.picked import picked_buffers
 from ge_explorer.widgets.panels.table_panel import clicked_ref
 
-HEIGHT = 244
+MAP_HEIGHT, MAP_IN_EXPLORER = 244, 184
+"""Pixels of the drawing: alone in a cell, and below the graph, where controls and conclusion must fit beside it."""
 MIB = float(1 << 20)
 SIDE = 250
 RASTER = (244, 900)
@@ -70,10 +71,9 @@ def head_html(p: MemoryPicture, lang: str, origin: Origin) -> str:
             a=number(len(p.rects)), b=number(len(p.rects) + p.left_out), n=number(p.left_out), s=size(p.left_out_bytes)
         )  # fmt: skip
         parts.append(f'<span class="gxp-muted">{text(words, lang)}</span>')
-    parts.append('<span class="gxp-sp"></span>')
-    axis = Text("y address, x simulated time", "纵轴地址，横轴仿真时间") if p.axis == "time" else Text(
-        "y address, x GE order", "纵轴地址，横轴 GE 次序")  # fmt: skip
-    parts.append(f'<span class="gxp-muted">{text(axis, lang)}</span>')
+    if p.axis != "time":
+        order = text(Text("x is GE's order, not time", "横轴为 GE 次序，不是时间"), lang)
+        parts.append(f'<span class="gxp-muted">{order}</span>')
     return f'<div class="gxp-head" title="{text(p.alt, lang)}">{"".join(parts)}</div>'
 
 
@@ -82,8 +82,8 @@ class MapChart:
 
     name = "memory"
 
-    def __init__(self, on_select: OnSelect) -> None:
-        self.on_select = on_select
+    def __init__(self, on_select: OnSelect, height: int = MAP_HEIGHT) -> None:
+        self.on_select, self.height = on_select, height
         self.side = PanelHtml(name="memory-shares")
         self.side.layout.width = f"{SIDE}px"
         self.side.layout.flex = "none"
@@ -103,13 +103,12 @@ class MapChart:
         p, s = self.picture, self.sources
         end, top = self._ranges(p)
         f = new_figure(
-            HEIGHT,
+            self.height,
             x_axis="below",
             y_range=Range1d(start=0, end=top),
             x_range=Range1d(start=0, end=end, bounds=(0, None)),
         )
         f.min_border_top, f.min_border_left, f.min_border_bottom = 6, 44, 20
-        f.yaxis.axis_label = "MiB"
         f.image_rgba("image", x=0, y=0, dw="dw", dh="dh", source=s["ground"], global_alpha=0.55)
         held = f.quad("left", "right", "top", "bottom", source=s["held"], fill_color=None, line_color="line", line_dash=[3, 2],
                       hatch_pattern="/", hatch_color="hatch_color", hatch_scale=7, hatch_weight=1)  # fmt: skip
@@ -120,7 +119,7 @@ class MapChart:
         f.segment("x0", "y0", "x1", "y1", source=s["lines"], line_color="color", line_dash="dash", line_width=1.25)
         self._labels = Labels(f, s["rects"], s["held"])
         f.text("x", "y", "text", source=s["notes"], text_color="color", text_font_style="style", text_align="right",
-               text_baseline="bottom", text_font_size=FONT_SIZE, text_font=value(self._theme().font),
+               text_baseline="bottom", text_font_size=FONT_SIZE, name="notes",
                x_offset=-4, y_offset=-2, background_fill_color="fill",
                background_fill_alpha=0.8)  # fmt: skip
         add_hover(f, [rects], [("", "@name @full"), ("", "@span"), ("", "@place")])
@@ -138,6 +137,8 @@ class MapChart:
         if self._figure is None or self._labels is None:
             return
         style(self._figure, theme, "us" if self.picture is None or self.picture.axis == "time" else "")
+        self._figure.yaxis.axis_label = Text("address, MiB", "地址，MiB").get(self.host.head.lang)
+        self._figure.select_one({"name": "notes"}).glyph.text_font = value(theme.font)
         self._figure.ygrid.grid_line_color = theme.line
         self._figure.xgrid.grid_line_color = None
         self._figure.select_one({"name": "live"}).glyph.line_color = theme.ink2
@@ -162,7 +163,7 @@ class MapChart:
         self._fill(p, theme, lang, picked)
         self._ground(page, p, theme)
         end, top = self._ranges(p)
-        key = (end, top, theme, p.axis)
+        key = (end, top, theme, p.axis, lang)
         if self._figure is not None and key != self._shown:
             self._figure.x_range.update(start=0, end=end)
             self._figure.y_range.update(start=0, end=top)
@@ -190,7 +191,7 @@ class MapChart:
     def _fill(self, p: MemoryPicture, theme: Theme, lang: str, picked: set[int]) -> None:
         k = 1 / 1000 if p.axis == "time" else 1.0
         end, top = self._ranges(p)
-        px = HEIGHT / top
+        px = self.height / top
         rects, held = [], []
         for r in sorted(p.rects, key=lambda r: r.ref.id in picked):
             low, high = r.offset / MIB, (r.offset + r.size) / MIB
@@ -230,7 +231,7 @@ class MapChart:
         for nbytes, word, color, weight, dash in at:
             y = nbytes / MIB
             lines.append({"x0": 0, "x1": end, "y0": y, "y1": y, "color": color, "dash": dash})
-            near = any(abs(y - u) < 14 / HEIGHT * top for u in used)
+            near = any(abs(y - u) < 14 / self.height * top for u in used)
             used.append(y)
             x = end * 0.78 if near else end
             notes.append(

@@ -33,11 +33,16 @@ class TablePanel:
         """Model to show."""
         raise NotImplementedError(type(self).__name__)
 
+    def head(self, picture: TablePicture, lang: str) -> str:
+        """HTML before the figures."""
+        return ""
+
     def update(self, ctx: PanelContext) -> None:
         """Show the state of ``ctx``; nothing is sent when nothing changed."""
         with self.widget.hold_sync():
             self.widget.lang = ctx.lang
-            self.widget.html = picture_html(self.picture(ctx), ctx.lang, ctx.selected)
+            picture = self.picture(ctx)
+            self.widget.html = picture_html(picture, ctx.lang, ctx.selected, self.head(picture, ctx.lang))
 
     def _clicked(self, change: dict[str, Any]) -> None:
         ref = clicked_ref(change["new"])

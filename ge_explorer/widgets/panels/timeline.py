@@ -106,7 +106,7 @@ class TimelinePanel:
         gutter.quad("left", "right", "top", "bottom", source=s["heads"], fill_color="fill", line_color=None,
                     hatch_pattern="hatch", hatch_color="hatch_color", hatch_scale=8, hatch_weight=1)  # fmt: skip
         gutter.text("x", "y", "text", source=s["head_text"], text_color="color", text_font_style="style", text_align="align",
-                    text_font_size=FONT_SIZE, text_baseline="middle", text_font=value(theme.font))  # fmt: skip
+                    text_font_size=FONT_SIZE, text_baseline="middle", name="words")  # fmt: skip
         main.quad("left", "right", "top", "bottom", source=s["shade"], fill_color="fill", line_color=None)
         main.segment("x0", "y0", "x1", "y1", source=s["lanes"], line_color="color")
         gaps = main.quad("left", "right", "top", "bottom", source=s["gaps"], fill_color=None, line_color="line",
@@ -122,7 +122,7 @@ class TimelinePanel:
         main.segment("x0", "y0", "x1", "y1", source=s["lines"], line_color="color", line_dash="dash", line_width=1.25)
         self._labels = Labels(main, s["bars"], s["gaps"])
         main.text("x", "y", "text", source=s["notes"], text_color="color", text_font_style="style", text_align="align",
-                  x_offset="dx", text_font_size=FONT_SIZE, text_baseline="middle", text_font=value(theme.font),
+                  x_offset="dx", text_font_size=FONT_SIZE, text_baseline="middle", name="words",
                   background_fill_color="fill", background_fill_alpha=0.9)  # fmt: skip
         add_hover(main, [bars], [("", "@full"), ("", "@op"), ("", "@span"), ("", "@cores")])
         add_hover(main, [gaps], [("", "@text")])
@@ -141,6 +141,7 @@ class TimelinePanel:
         if self._figures is not None and self._labels is not None:
             for f in self._figures:
                 style(f, theme)
+                f.select_one({"name": "words"}).glyph.text_font = value(theme.font)
             self._figures[0].xgrid.visible = False
             self._labels.style(theme)
 

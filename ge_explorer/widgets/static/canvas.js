@@ -1,6 +1,7 @@
 // Graph canvas, part 4: the element, its keys and pointer, and the link to the model.
 
 const TOP = 34, BOTTOM = 40, MINI_W = 118, MINI_H = 30, HOVER_MS = 300;
+const READABLE = 58; // px: narrower nodes cannot carry their names, so the first view shows a part instead of everything
 const WORDS = {
   lanes: ["Stream lanes", "流泳道"], layered: ["Layered", "分层"], zoomIn: ["Zoom in", "放大"], zoomOut: ["Zoom out", "缩小"], fit: ["Fit all", "适应窗口"],
   noStream: ["no stream", "无流"], geId: ["GE id", "GE 编号"], label: ["label", "标签"], notYet: ["not at this step", "此步尚无"], notHere: ["not here", "此处没有"], removed: ["removed", "已删"], colon: [": ", "："],
@@ -177,8 +178,8 @@ class GraphView {
     if (this.views[name]) return this.views[name];
     const fit = this.fitted();
     // a large graph opens on a readable neighbourhood, not as a hairball: F shows all of it
-    if (fit.kx * NODE_W < 44 || fit.ky * NODE_H < 16) {
-      const size = this.pic.frame(this.model.get("step")).size[name], k = name === "lanes" ? 0.8 : 0.85, xy = this.pic.xy(this.frameShown, name);
+    if (fit.kx * NODE_W < READABLE || fit.ky * NODE_H < 16) {
+      const size = this.pic.frame(this.model.get("step")).size[name], k = name === "lanes" ? Math.min(1, Math.max(0.8, fit.ky)) : 0.85, xy = this.pic.xy(this.frameShown, name);
       const chosen = [...this.selection().nodes].find((i) => xy[2 * i] === xy[2 * i]), ky = name === "lanes" ? Math.max(fit.ky, 0.8) : k;
       const at = chosen !== undefined ? [xy[2 * chosen], xy[2 * chosen + 1]] : this.opening(xy, k, ky, size);
       const half = (this.w - this.gutter) / 2, free = (this.h - TOP - BOTTOM) / 2;

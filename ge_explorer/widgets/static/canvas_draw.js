@@ -220,8 +220,9 @@ class Painter {
       return;
     }
     const stream = c < s.pic.noStream, letter = stream && (s.layout === "layered" || c !== this.laneOf(i)) && w >= 56;
-    const at = x + (stream ? 13 : 8), bold = this.font(w < 80 ? 11 : 12, 600), two = h >= 36 || (h >= 30 && w >= 40);
-    let room = w - (stream ? 17 : 13);
+    const at = x + (stream ? 13 : 8), two = h >= 36 || (h >= 30 && w >= 40), room = w - (stream ? 16 : 12);
+    let bold = this.font(12, 600);
+    if (w < 80 || this.width(meta.names[i], bold) > room) bold = this.font(11, 600); // a little smaller rather than cut
     if (letter) {
       const size = two && h < 36 ? 12 : 15;
       this.mark(x + w - size - 4, two ? y + h / 2 - size - 2 : y - 7.5, size, s.theme.streams[c], meta.streams[c].letter, false);

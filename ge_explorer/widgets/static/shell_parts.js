@@ -23,7 +23,7 @@ class Top extends Part {
     for (const k of ["strength", "selected"]) this.on(`change:${k}`, () => { this.drawFigures(); this.state(this.waiting); });
     this.on("change:download", () => this.save());
     this.on("change:query", () => { if (document.activeElement !== this.input) this.input.value = model.get("query") || ""; });
-    const sized = new ResizeObserver(() => { this.hint(); this.handles(); this.snap(); });
+    const sized = new ResizeObserver(() => { this.hint(); this.squeeze(); this.compact(); this.handles(); this.snap(); });
     sized.observe(el);
     this.stops.push(() => sized.disconnect());
     const host = () => el.closest(".gx-explorer") || el;
@@ -102,6 +102,13 @@ class Top extends Part {
     const n = f.issues;
     this.fill(this.figs, [seg, ...figures, h("span", { cls: "gx-sp" }), n === null || n === undefined ? null :
       h("button", { type: "button", cls: "gx-bt", "data-k": "issues", "data-tip": this.w("issues"), "data-key": "I", onclick: () => this.set({ tab: "issues" }) }, svgIcon("warn"), this.w("issues"), h("b", {}, String(n)))]);
+    this.squeeze();
+  }
+  // Fonts differ in width, so the row is measured: first less space between the figures, then fewer of them, never a cut one.
+  squeeze() {
+    const row = this.figs, levels = ["gx-tight", "gx-nocores", "gx-nonotes", "gx-wrap"];
+    row.classList.remove(...levels);
+    for (const c of levels) if (row.clientWidth && row.scrollWidth > row.clientWidth) row.classList.add(c);
   }
   // "24 / 24 cube  48 / 48 vector": numbers strong, the rest small
   value(x) {
@@ -134,13 +141,17 @@ class Top extends Part {
       };
       for (const s of c.steps) if (this.visible(s)) { flush(); row.append(this.chip(s)); } else run.push(s);
       flush();
-      this.sw.append(h("div", { cls: "gx-ch", role: "group", "aria-label": this.t(c.title) }, h("span", {}, this.t(c.title)), row));
+      const changed = c.steps.filter((s) => !this.quietSet().has(s.index)), names = changed.slice(0, 8).map((s) => this.t(s.title)).join(this.lang === "zh" ? "、" : ", ") + (changed.length > 8 ? " …" : "");
+      const shut = h("button", { type: "button", cls: "gx-fold gx-shutb", "data-k": `chapter-${c.key}`, "data-tip": names, "aria-label": `${this.t(c.title)}: ${names}`, onclick: () => { this.wanted = { key: c.key, step: this.step }; this.compact(); this.handles(); } },
+        h("b", {}, "⋯"), h("i", {}, `${changed.length} / ${c.steps.length}`));
+      this.sw.append(h("div", { cls: "gx-ch", role: "group", "aria-label": this.t(c.title), "data-chapter": c.key, "data-changed": changed.length || null }, h("span", {}, this.t(c.title)), row, shut));
     }
     this.hd = h("div", { cls: "gx-hd" });
     this.tail = h("div", { cls: "gx-tail" }); // room behind the last chapter, so that a chapter can stand whole at the left
     this.sw.append(this.tail, this.hd);
     this.strip.setAttribute("aria-label", this.w("strip"));
     this.fill(this.strip, [control, this.left, this.sw, this.right]);
+    this.compact();
     this.sw.scrollLeft = scroll;
     this.sw.addEventListener("scroll", () => this.counts());
     this.handles();
@@ -157,6 +168,18 @@ class Top extends Part {
       } }, h("b", {}, title), h("i", {}, this.t(s.badge))),
       h("button", { type: "button", cls: "gx-tg", role: "checkbox", "aria-checked": on ? "true" : "false", "aria-label": title, "data-k": `tg-${s.index}`, "data-tip": `${this.w(on ? "off" : "on")}: ${title}`, disabled: !s.can_toggle,
         onclick: () => this.send("toggle", { key: s.key, on: !on }) }, h("span", { cls: "gx-cb" })));
+  }
+  // All chapters stay in sight: while the strip is too wide, those farthest from the current step shrink to a count of their steps.
+  compact() {
+    if (!this.sw?.isConnected || !this.sw.clientWidth) return;
+    const all = [...this.sw.querySelectorAll(".gx-ch")], of = (i) => all.findIndex((c) => c.querySelector(`[data-step="${i}"]`));
+    const wanted = this.wanted?.step === this.step ? all.findIndex((c) => c.dataset.chapter === this.wanted.key) : -1;
+    const open = [Math.max(0, of(this.step)), of(this.compare), wanted].filter((i) => i >= 0);
+    for (const c of all) c.classList.remove("gx-shut");
+    this.tail.style.width = "0px";
+    const far = (i) => Math.min(...open.map((k) => Math.abs(i - k)));
+    const order = all.map((c, i) => i).filter((i) => !open.includes(i) && all[i].dataset.changed).sort((a, b) => far(b) - far(a) || a - b);
+    for (const i of order) { if (this.sw.scrollWidth <= this.sw.clientWidth) break; all[i].classList.add("gx-shut"); }
   }
   move(d, trait = "step") {
     const now = trait === "compare" && this.compare < -1 ? this.step : this.model.get(trait);
