@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 onnx = pytest.importorskip("onnx")
-from onnx import helper, numpy_helper  # noqa: E402
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 from ge_explorer.api import open_session  # noqa: E402
 from ge_explorer.cli import main  # noqa: E402
