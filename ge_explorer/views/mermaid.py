@@ -7,6 +7,7 @@ labels quoted and escaped, because op names contain ``/ : [ ] ( ) "``, ``end`` a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ MAX_CHARS = 39_000
 LABEL = 40
 
 
+_ARROW = re.compile(r"^  (\w+) (?:-->|-\.).* (\w+)$", re.MULTILINE)
 MIME = "text/vnd.mermaid"
 """JupyterLab draws this kind itself, offline."""
 
@@ -39,6 +41,14 @@ class MermaidText:
     edges: int
     grouped: str
     note: Text
+
+    @property
+    def ranks(self) -> int:
+        """Boxes on the longest way through the drawing, cycles cut: how wide it wants to be."""
+        rank: dict[str, int] = {}
+        for a, b in _ARROW.findall(self.text):  # written in the order of the senders
+            rank[b] = max(rank.get(b, 1), rank.setdefault(a, 1) + 1)
+        return min(max(rank.values(), default=1), self.nodes)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         return {MIME: self.text, "text/plain": self.text}

@@ -13,6 +13,7 @@ import pytest
 
 from ge_explorer.ids import node
 from ge_explorer.simulator.timeline import Timeline
+from ge_explorer.text import Text
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views import (
     chrome_trace,
@@ -127,6 +128,15 @@ def test_mermaid_stays_below_its_limits_by_grouping(nodes: int, n_streams: int) 
     assert len(m.text) < 40_000
     arrows = len(re.findall(r"(-->|\.->|-\.-o)", m.text))
     assert arrows == m.edges
+
+
+def test_mermaid_says_how_wide_it_is() -> None:
+    """A chain of n boxes has n ranks; groups that point at each other end somewhere."""
+    chain = "".join(f"  n{i} --> n{i + 1}\n" for i in range(8))
+    assert mermaid.MermaidText(chain, 9, 8, "", Text("")).ranks == 9
+    assert mermaid.MermaidText('  a -. "0" .-> b\n  a -->|"2"| c\n  b -.-o c\n', 3, 3, "", Text("")).ranks == 3
+    assert mermaid.MermaidText("  a --> b\n  b --> a\n", 2, 2, "", Text("")).ranks == 2
+    assert mermaid.MermaidText("flowchart LR\n", 0, 0, "", Text("")).ranks == 0
 
 
 def test_mermaid_of_a_selection_shows_its_neighbourhood() -> None:
