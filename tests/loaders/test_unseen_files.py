@@ -10,7 +10,9 @@ onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper  # noqa: E402
 
 import ge_explorer as gx  # noqa: E402
+from ge_explorer.errors import InputError  # noqa: E402
 from ge_explorer.loaders import load  # noqa: E402
+from ge_explorer.views import markdown  # noqa: E402
 from tests.loaders.ge_text import Op, ge_onnx  # noqa: E402
 
 value = helper.make_tensor_value_info
@@ -99,3 +101,19 @@ def test_src_names_without_index_are_control_predecessors() -> None:
 def test_an_operator_without_a_stream_id_counts_as_stream_zero() -> None:
     ops = [Op("a", "Data", stream=None), Op("b", "Relu", ["a:0"], stream=None, attrs={"k": 1})]
     assert load(ge_onnx({"g": ops})).report.counts["stream_id_histogram"] == {"0": 2}
+
+
+@pytest.mark.parametrize("text", ["alpha=6e", "axis=99999999999999999999999999"])
+def test_numbers_the_notation_cannot_hold(text: str) -> None:
+    """ONNX's parser leaves with errors of C++ there."""
+    model_text = f'<ir_version: 8, opset_import: ["": 17]> g (float[4] x) => (float[4] y) {{ y = Softmax<{text}>(x) }}'
+    with pytest.raises(InputError, match="cannot be parsed"):
+        load(model_text.encode())
+
+
+def test_a_name_in_the_sentence_is_no_markup_in_markdown(tmp_path: Path) -> None:
+    """The sentence names the operators where unknown shapes start."""
+    m = model([helper.make_node("NonZero", ["x"], ["y"], name="<b>n</b>")], [value("x", 1, [2, 4])])
+    session = gx.open_session(m)
+    text = markdown.build(session.trace, {}, timeline=session.timeline)
+    assert "n\\<" in text and "<b>" not in text.replace("\\<", "")
