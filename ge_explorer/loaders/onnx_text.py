@@ -53,7 +53,12 @@ class OnnxTextLoader:
         if _NOTATION.match(_head(source)):
             try:
                 model = onnx.parser.parse_model(text)
-            except onnx.parser.ParseError as e:
+            except (
+                onnx.parser.ParseError,
+                RuntimeError,
+                LookupError,
+                ValueError,
+            ) as e:  # numbers out of range: C++ errors
                 reason = " ".join(str(e).split())[:160]
                 raise InputError(
                     "the ONNX text cannot be parsed", where=source.name, got=reason, todo="Correct it there."

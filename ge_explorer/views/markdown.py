@@ -35,7 +35,7 @@ def build(
     out = [
         f"# {escape(s.graph.name)}",
         "",
-        sentence(trace, timeline).get(lang),
+        escape(sentence(trace, timeline).get(lang)),
         "",
         f"*{kind.get(lang)}. {rules.get(lang)}*",
         "",

