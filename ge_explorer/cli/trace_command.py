@@ -66,7 +66,14 @@ def _results(session: Session) -> Iterator[Text]:
     trace, s = session.trace, session.trace.final
     rule = Text("[GE rule]", "[GE 规则]")
     unknown = unknown_shapes(s)
-    if unknown is not None:
+    forced = unknown is not None and any(x.name == "refresh-streams" and x.status != "disabled" for x in trace)
+    if forced:
+        yield Text(
+            "Shapes are unknown: GE would not run these known-shape steps, so what follows is an experiment.",
+            "形状未知：GE 不会运行这些静态步骤，以下结果仅为实验。",
+        )
+        rule = Text("[not what GE does]", "[非 GE 行为]")
+    elif unknown is not None:
         yield Text(f"{unknown.en}  {rule.en}", f"{unknown.zh}  {rule.zh}")
     if s.streams is not None:
         yield Text(f"streams  {s.streams.count}  {rule.en}", f"流       {s.streams.count}  {rule.zh}")
@@ -83,8 +90,8 @@ def _results(session: Session) -> Iterator[Text]:
         word = table.origin if table is not None else "assumed"
         word_zh = {"assumed": "假设的", "given": "给定的"}.get(word, word)
         yield Text(
-            f"physical {p.count} streams, {split} events of the split{limit}  [GE rule on {word} task counts]",
-            f"物理流   {p.count} 条，切分事件 {split} 个{limit_zh}  [GE 规则，基于{word_zh}任务数]",
+            f"physical {p.count} streams, {split} events of the split{limit}  {rule.en[:-1]} on {word} task counts]",
+            f"物理流   {p.count} 条，切分事件 {split} 个{limit_zh}  {rule.zh[:-1]}，基于{word_zh}任务数]",
         )
     if s.memory is not None:
         m = s.memory

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import ge_explorer as gx
 from ge_explorer import examples
 from ge_explorer.cli import main
 from tests.recheck import recheck
@@ -182,3 +183,15 @@ def test_trace_speaks_chinese(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "trace", "fork_join", "--lang", "zh")
     assert "[GE 规则]" in out and "[模拟，非实测]" in out
     assert "[GE rule]" not in out and " skipped " not in out
+
+
+def test_known_shape_steps_on_unknown_shapes_are_called_an_experiment(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    b = gx.GraphBuilder("g", dynamic=True)
+    target = tmp_path / "g.json"
+    target.write_text(gx.to_json(b.build(b.op("Relu", b.data("x", (None,)), shape=(None,)))))
+    _, out, _ = run(capsys, "trace", str(target), "--pipeline", "static")
+    assert "[not what GE does]" in out and "every node is on stream 0" not in out
+    _, out, _ = run(capsys, "trace", str(target))
+    assert "[not what GE does]" not in out and "[GE rule]" in out

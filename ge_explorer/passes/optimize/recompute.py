@@ -57,6 +57,11 @@ class Recompute(OptimizePass):
 
     def skip_reason(self, s: Snapshot, ctx: PassContext) -> Text | None:
         """Needs marked nodes and the option."""
+        if ctx.option(OPTION) == "auto":
+            return Text(
+                f"{OPTION} is auto: GE chooses nodes itself, late, in stage 2. Not modelled.",
+                f"{OPTION} 为 auto：GE 在阶段 2 自行选择节点。未建模。",
+            )
         if not any(n.attrs.get(MARK) for n in s.graph):
             return Text("no node is marked for recomputation", "没有标记重计算的节点")
         if ctx.option(OPTION) != "manual":
