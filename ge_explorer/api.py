@@ -15,6 +15,7 @@ from ge_explorer.checks import check_trace
 from ge_explorer.device.overrides import placement_option
 from ge_explorer.device.profile import ProfileSource
 from ge_explorer.errors import InputError, OptionError
+from ge_explorer.exports.saved_settings import saved_settings
 from ge_explorer.graph.model import Graph
 from ge_explorer.issue import Issue
 from ge_explorer.loaders import LoadResult, load
@@ -37,7 +38,7 @@ def open_session(
     *,
     mode: str | None = None,
     options: Mapping[str, str] | None = None,
-    chip: str = DEFAULT_CHIP,
+    chip: str = "",
     plan: Plan | str | None = None,
     strength: str | None = None,
     pipeline: Pipeline | str = "",
@@ -55,6 +56,7 @@ def open_session(
     that come with a plan use it by default, at C1. ``pipeline``: a preset or pipeline text (by default ``static``, or ``dynamic``
     for a root of unknown shape). ``stream_passes``: functions of yours that run after GE's stream passes. ``input_shapes`` and
     ``dims``: sizes for open dimensions of an ONNX model, see ``load``; with all of them known the static steps run.
+    A graph written by ``export`` as JSON brings the settings it was written with; what is given here goes first.
     ``example_inputs``: for a PyTorch module, see ``load``. ``profile``: CSV file of measured durations (or its text, or rows) that
     replace the model's; see ``Session.profile_report``. ``placement``: engine or core kind by operator type or ``node:<name>``,
     such as ``{"MatMulV2": "AIV"}``, or a JSON file of it.
@@ -85,6 +87,10 @@ def open_session(
         graph = source_graph(loaded)
         if loaded.recorded is not None:
             defaults = _known_options(loaded.recorded.options)
+        saved = saved_settings(loaded)
+        defaults = {**defaults, **saved.options}
+        chip, plan, pipeline = chip or saved.chip, plan or saved.plan, pipeline or saved.pipeline
+        strength = saved.strength if strength is None else strength
     if placement is not None:
         options = {**(options or {}), **placement_option(placement)}
     plan = plan if plan is not None else plan_for(graph)
@@ -94,7 +100,7 @@ def open_session(
     if mode:  # an explicit mode replaces the one an example comes with
         defaults = {k: v for k, v in defaults.items() if k not in pipelines.MODE_KEYS}
     return Session(
-        graph, options={**defaults, **chosen, **(options or {})}, chip=chip, plan=plan, strength=strength,
+        graph, options={**defaults, **chosen, **(options or {})}, chip=chip or DEFAULT_CHIP, plan=plan, strength=strength,
         pipeline=pipeline, loaded=loaded, stream_passes=stream_passes, profile=profile,
     )  # fmt: skip
 

@@ -27,7 +27,7 @@ def source(p: argparse.ArgumentParser) -> None:
         "a model of unknown shapes)",
     )  # fmt: skip
     shapes(p)
-    p.add_argument("--chip", default=DEFAULT_CHIP, help=f"chip of the device model (default {DEFAULT_CHIP})")
+    p.add_argument("--chip", default="", help=f"chip of the device model (default {DEFAULT_CHIP})")
     p.add_argument("--profile", metavar="CSV", help="measured durations of operators, used instead of our model")
     p.add_argument(
         "--placement",

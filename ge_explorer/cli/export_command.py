@@ -121,14 +121,11 @@ def _ge_text(session: Session, target: Path, args: argparse.Namespace) -> None:
 
 
 def _json(session: Session, target: Path, args: argparse.Namespace) -> None:
-    import json
-
     from ge_explorer.exports.graph_json import session_json
+    from ge_explorer.exports.saved_settings import settings_parts
     from ge_explorer.loaders import LoadResult
 
-    parts: dict[str, object] = {"options": session.options, "chip": session.chip}
-    if session.plan is not None:
-        parts["plan"] = json.loads(session.plan.to_json())
+    parts = settings_parts(session)
     loaded = session.loaded if isinstance(session.loaded, LoadResult) else None
     target.write_text(session_json(session.graph, loaded, parts, anonymise=args.anonymise), encoding="utf-8")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ge_explorer.cli import arguments as shared
 from ge_explorer.text import Text
+from ge_explorer.trace.passes import CHAPTERS
 
 WHAT = ("passes", "examples", "chips", "modes", "formats")
 FORMATS = {
@@ -36,15 +37,7 @@ def arguments(p: argparse.ArgumentParser) -> None:
 def rows(what: str, lang: str = "en") -> list[dict[str, Any]]:
     """One row per thing, JSON-able."""
     if what == "passes":
-        from ge_explorer import pipelines
-
-        return [
-            {
-                "name": i.key, "text": i.pass_.title.get(lang), "chapter": i.pass_.chapter, "ge_name": i.pass_.ge_name,
-                "source": i.pass_.source, "fidelity": i.pass_.fidelity, "summary": i.pass_.summary.get(lang),
-            }
-            for i in pipelines.static()
-        ]  # fmt: skip
+        return _passes(lang)
     if what == "examples":
         from ge_explorer import examples
 
@@ -69,13 +62,54 @@ def rows(what: str, lang: str = "en") -> list[dict[str, Any]]:
     ]
 
 
+def _passes(lang: str) -> list[dict[str, Any]]:
+    """Every step of both compile paths in GE's order: first the known-shape path, then what only unknown shapes run."""
+    from ge_explorer import pipelines
+
+    found: dict[str, tuple[Any, list[str]]] = {}
+    for path, steps in pipelines.presets().items():
+        for i in steps:
+            found.setdefault(i.key, (i.pass_, []))[1].append(path)
+    return [
+        {
+            "name": key, "text": p.title.get(lang), "chapter": p.chapter, "ge_name": _ge_name(p), "source": p.source,
+            "fidelity": p.fidelity, "modelled": p.modelled, "summary": p.summary.get(lang), "pipelines": paths,
+            "members": [m.ge_name for m in getattr(p, "members", ())],
+        }
+        for key, (p, paths) in found.items()
+    ]  # fmt: skip
+
+
+def _ge_name(p: Any) -> str:
+    """GE's name of the step; for a part of GE that is no registered pass, the function its source names."""
+    named = p.ge_name or (p.source.rpartition(": ")[2] if p.source.startswith(("compiler/", "graph_metadef/")) else "")
+    return str(named)
+
+
+def _print_passes(found: list[dict[str, Any]], lang: str) -> None:
+    width, names = max(len(r["name"]) for r in found), max(len(r["ge_name"]) for r in found)
+    words = {"exact": Text("exact", "精确"), "simplified": Text("simplified", "简化"), "ours": Text("ours", "我们的")}
+    absent = Text("not modelled", "未建模")
+    chapter = ""
+    for r in found:
+        if r["chapter"] != chapter:
+            chapter = r["chapter"]
+            print(f"{CHAPTERS[chapter].get(lang)}:")
+        word = (words[r["fidelity"]] if r["modelled"] else absent).get(lang)
+        print(f"  {r['name']:<{width}}  {r['ge_name'] or '–':<{names}}  {r['text']}  ({word})")
+        if r["members"]:
+            print(f"  {'':<{width}}  = {', '.join(r['members'])}")
+
+
 def run(args: argparse.Namespace) -> int:
     """Print the rows."""
     found = rows(args.what, args.lang)
     if args.json:
         shared.print_json(found)
+    elif args.what == "passes":
+        _print_passes(found, args.lang)
     else:
         width = max(len(r["name"]) for r in found)
         for r in found:
-            print(f"{r['name']:<{width}}  {r['text']}" + (f"  ({r['fidelity']})" if "fidelity" in r else ""))
+            print(f"{r['name']:<{width}}  {r['text']}")
     return 0

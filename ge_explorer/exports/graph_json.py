@@ -27,5 +27,5 @@ def session_json(
         graph, recorded = anonymous(graph, recorded, key)
         # the plan and some options name nodes
         options = {k: v for k, v in parts.get("options", {}).items() if harmless(v)}
-        parts = {**{k: v for k, v in parts.items() if k != "plan"}, "options": options}
+        parts = {**{k: v for k, v in parts.items() if k not in ("plan", "strength")}, "options": options}
     return to_json(graph, recorded, parts)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ge_explorer.errors import InputError
 from ge_explorer.issue import Issue
+from ge_explorer.loaders.onnx_expansion import expanded_size
 from ge_explorer.loaders.onnx_records import GraphRecord, NodeRecord, Proto, local_symbols, reads, topological
 from ge_explorer.text import Text
 
@@ -74,6 +75,10 @@ class Flattener:
     def run(self) -> GraphRecord:
         """Records of the main graph and all its bodies."""
         opsets = {o.domain or "ai.onnx": o.version for o in self.model.opset_import}
+        if self._functions and (size := expanded_size(self.model, DEPTH_LIMIT)) > self.node_limit:
+            raise InputError("the graph is too large once its local functions are expanded", where=self.model.graph.name,
+                             got=f"{size} nodes, limit {self.node_limit}",
+                             todo="Raise node_limit, or load a part of the model.")  # fmt: skip
         # names given in the file come first, so that a generated name never takes one
         self._reserved = {n.name for n in self.model.graph.node if n.name}
         graph = self._graph(self.model.graph, None, 0, _Call(opsets=opsets), self.model.graph.name or "graph")

@@ -64,9 +64,13 @@ def bind_inputs(
     """Put the given shapes into the record's inputs; returns the values of symbolic dimensions and findings.
 
     A symbol that a given shape fixes is fixed everywhere, because a name stands for one number in an ONNX file. OptionError
-    for an unknown input or another rank.
+    for an unknown input, another rank, or a dimension the file does not name.
     """
     bound = dict(dims)
+    symbols = _symbols(record) if dims else set()
+    for name in dims:
+        if symbols and name not in symbols:
+            raise OptionError(f"the model has no dimension named {name!r}", todo=did_you_mean(name, symbols))
     if not given:
         return bound, []
     known = [s for s, _ in record.inputs]
@@ -97,6 +101,12 @@ def bind_inputs(
             "The given shapes replace the file's own for {names}, as GE does; sizes the file states inside are inferred again.",
             "与 GE 一样，{names} 的形状按给定值替换；文件内的尺寸重新推导。").format(names=", ".join(changed[:4]))))  # fmt: skip
     return bound, issues
+
+
+def _symbols(record: GraphRecord) -> set[str]:
+    """Names of dimensions the file states, of inputs and of tensors inside."""
+    found = [t for _, t in record.inputs if t is not None] + list(record.types.values())
+    return {d.dim_param for t in found for d in t.tensor_type.shape.dim if d.dim_param}
 
 
 def _replaced(name: str, message: Proto, shape: tuple[int, ...], seen: dict[str, set[int]]) -> tuple[Proto, bool]:

@@ -31,7 +31,8 @@ def build(s: Snapshot, identities: Identities | None = None, step: int = -1, fol
         s = fold_state(s, folding, {k: identities.items[i] for k, i in table.items()} if identities else {}).states[0]
     if len(s.graph) > MAX_NODES:
         raise OptionError("too many nodes for Graphviz", got=len(s.graph), todo=f"At most {MAX_NODES}; use the canvas.")
-    out = graphviz.Digraph(s.graph.name, graph_attr={"rankdir": "LR"}, node_attr={"shape": "box", "fontsize": "10"})
+    name = graphviz.escape(s.graph.name)  # a name like <b>x</b> would be read as HTML
+    out = graphviz.Digraph(name, graph_attr={"rankdir": "LR"}, node_attr={"shape": "box", "fontsize": "10"})
     streams = s.streams.node.tolist() if s.streams is not None else [-1] * s.graph.id_bound
     for stream in sorted({streams[i] for i in s.graph.node_ids}):
         who = identities.of(step, stream) if identities is not None else None

@@ -110,7 +110,21 @@ def test_list_prints_rows(capsys: pytest.CaptureFixture[str], what: str) -> None
     assert len(rows) >= 5
     assert all(r["name"] and r["text"] for r in rows)
     code, out, _ = run(capsys, "list", what)
-    assert len(out.splitlines()) == len(rows)
+    lines = out.splitlines()
+    assert all(any(r["name"] in line and r["text"] in line for line in lines) for r in rows)
+
+
+def test_list_passes_names_both_paths_and_what_is_not_modelled(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "list", "passes", "--json")
+    rows = {r["name"]: r for r in json.loads(out)}
+    assert rows["dynamic-start"]["pipelines"] == ["dynamic"]
+    assert rows["place-engines"]["pipelines"] == ["static", "dynamic"]
+    assert rows["optimise-stage2"]["members"][0] == "ConstantFoldingPass"
+    assert not [n for n, r in rows.items() if not r["source"]]
+    assert not [n for n, r in rows.items() if r["fidelity"] == "exact" and not r["ge_name"]]
+    _, out, _ = run(capsys, "list", "passes", "--lang", "zh")
+    line = next(x for x in out.splitlines() if x.split()[:1] == ["buffer-pool"])
+    assert "BufferPoolMemoryPass" in line and "未建模" in line
 
 
 def test_load_reports_what_was_found(capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,3 +176,9 @@ def test_check_shows_which_invariant_fails(capsys: pytest.CaptureFixture[str]) -
     assert "(GX110 x" in out
     assert "   4  not applicable" in out
     assert "(there are no events yet)" in out
+
+
+def test_trace_speaks_chinese(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "trace", "fork_join", "--lang", "zh")
+    assert "[GE 规则]" in out and "[模拟，非实测]" in out
+    assert "[GE rule]" not in out and " skipped " not in out

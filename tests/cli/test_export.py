@@ -28,6 +28,36 @@ def test_files_we_read_back(tmp_path: Path) -> None:
     assert parts["plan"]["format"] == "ge_explorer.plan/1"
 
 
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["moe_shared_expert", "--strength", "C2", "--pipeline", "static,-optimize-by-recv"],
+        ["fork_join", "--mode", "LoadBalance:4", "--chip", "Ascend310P3"],
+    ],
+)
+def test_json_brings_its_settings(argv: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def report(*source: str) -> dict[str, object]:
+        main(["trace", *source, "--json"])
+        found = json.loads(capsys.readouterr().out)
+        for step in found["steps"]:
+            del step["seconds"]
+        return dict(found)
+
+    target = tmp_path / "x.json"
+    assert main(["export", *argv, "-o", str(target)]) == 0
+    capsys.readouterr()
+    assert report(str(target)) == report(*argv)
+    assert report(str(target), "--chip", "Ascend910B1")["chip"] == "Ascend910B1"
+
+
+def test_damaged_settings_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "x.json"
+    assert main(["export", "chain", "-o", str(target)]) == 0
+    target.write_text(target.read_text().replace('"chip":"Ascend910B1"', '"chip":[1]'))
+    assert main(["trace", str(target)]) == 2
+    assert "parts.chip" in capsys.readouterr().err
+
+
 def test_graphml_is_what_networkx_reads(tmp_path: Path) -> None:
     target = tmp_path / "x.graphml"
     assert main(["export", "moe_shared_expert", "-o", str(target)]) == 0

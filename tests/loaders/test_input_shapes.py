@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 onnx = pytest.importorskip("onnx")
-from onnx import helper, numpy_helper  # noqa: E402
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 from ge_explorer.api import open_session  # noqa: E402
 from ge_explorer.cli import main  # noqa: E402
@@ -128,3 +128,12 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["load", path, "--dim", "batch"]) == 2
     assert main(["memory", path]) == 2
     assert "input_shapes" in capsys.readouterr().err
+
+
+def test_an_unknown_dimension_is_named() -> None:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 4])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 4])
+    m = helper.make_model(helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [x], [y]))
+    with pytest.raises(OptionError, match="batch"):
+        load(m, dims={"bacth": 2})
+    assert load(m, dims={"batch": 2}).graph.tensors[0].shape == (2, 4)

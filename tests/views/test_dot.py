@@ -22,6 +22,10 @@ def test_dot_has_a_cluster_per_stream_and_dashed_events() -> None:
     assert text.count("style=dashed") == 2
 
 
+def test_a_graph_name_is_text_not_markup() -> None:
+    assert dot.build(Snapshot(GraphEditor.empty("<b>g</b>").freeze())).source.startswith('digraph "<b>g</b>"')
+
+
 def test_hostile_names_stay_labels() -> None:
     e = GraphEditor.empty("g")
     e.add_node('a"] ; evil [label="\\N<b>', "Relu")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
+from ge_explorer.errors import PassFailed
 from ge_explorer.ids import node
 from ge_explorer.passes.streams.chain import LSA
 from ge_explorer.text import Text
@@ -38,6 +39,15 @@ class RefreshStreams(Pass):
             "renumber": Rule(Text("Stream ids are made continuous.", "流号连续化。"), _SOURCE),
         }
     )
+
+    def requires(self, s: Snapshot) -> None:
+        """PassFailed for streams in bodies of a root of unknown shape: numbering the root alone would mix them up."""
+        now = s.streams.node.tolist() if s.streams is not None else []
+        if s.graph.root.dynamic and any(now[n.id] != NO_STREAM for n in s.graph if n.scope):
+            raise PassFailed(
+                "shapes are unknown, so GE never runs its known-shape steps on this graph and its bodies", where=s.graph.name,
+                todo="Leave the pipeline out (the dynamic steps run then), or give the input shapes.",
+            )  # fmt: skip
 
     def run(self, s: Snapshot, ctx: PassContext) -> Snapshot:
         """Snapshot with continuous ids, ``next_stream`` and ``main_count`` = number of streams."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ge_explorer import pipelines
 from ge_explorer.errors import OptionError, PassFailed
+from ge_explorer.graph.builder import GraphBuilder
 from ge_explorer.passes.dynamic import DYNAMIC_STEPS
 from ge_explorer.passes.dynamic.enable import AC_PARALLEL, ENABLE, multi_stream_enabled
 from ge_explorer.trace import Pipeline, run_trace
@@ -62,6 +64,17 @@ def test_a_graph_of_known_shapes_is_refused_at_once() -> None:
     assert t.failed is not None
     assert t.failed.name == "dynamic-start"
     assert "static" in str(t.failed.error)
+
+
+def test_known_shape_steps_refuse_the_bodies_of_unknown_shapes() -> None:
+    b = GraphBuilder("g", dynamic=True)
+    x = b.data("x", (1,))
+    call = b.op("PartitionedCall", x, shape=(1,), name="call")
+    with b.subgraph(call, "body") as inner:
+        b.outputs(b.op("Relu", *inner, shape=(1,), name="inner"))
+    t = run_trace(b.build(call), pipelines.pipeline("static"))
+    assert t.failed is not None and t.failed.name == "refresh-streams"
+    assert "shapes are unknown" in str(t.failed.error) and "pipeline" in str(t.failed.error)
 
 
 def test_single_stream_mode_of_static_graphs_has_no_effect() -> None:
