@@ -96,6 +96,7 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("link-gen-mask", _P + "optimize.unmodelled:LinkGenMaskNodesPass"),
     ("hccl-continuous-memcpy", _P + "optimize.hccl_continuous:HcclContinuousMemcpy"),
     ("optimise-stage2", _P + "optimize.stages:Stage2Group"),
+    ("inline-calls", _P + "optimize.inline_calls:InlineCalls"),
     ("inplace-support", _P + "optimize.unmodelled:InplaceSupportCheckPass"),
     ("remove-isolated-const", _P + "optimize.remove_isolated_const:RemoveIsolatedConst"),
     ("flow-control", _P + "optimize.unmodelled:FlowCtrlPass"),
