@@ -10,7 +10,7 @@ import numpy as np
 from ge_explorer.provenance import Origin
 from ge_explorer.simulator.timeline import Timeline
 from ge_explorer.text import Text
-from ge_explorer.views.wording import both, count, mib, percent, ratio, signed, us
+from ge_explorer.views.wording import both, count, mib, percent, ratio, signed, size, us
 
 BASELINE = "single"
 
@@ -163,13 +163,15 @@ def _peak(now: StrengthFigures | None, base: StrengthFigures | None, failed: boo
         return _missing("peak", label, failed)
     if now.peak is None:
         return _figure("peak", label, UNKNOWN, tip=Text("Memory was not planned", "未做内存规划"), plain=True)
+    value, unit = size(now.peak) if now.peak < 2**20 else (mib(now.peak), "MiB")
     notes: tuple[str, ...] = ()
     if base is not None and base.peak is not None and base.peak != now.peak:
-        notes = (mib(now.peak - base.peak, sign=True),)
+        more, more_unit = size(now.peak - base.peak, sign=True)
+        notes = (more if more_unit == unit else f"{more} {more_unit}",)
     tip = Text(
         "Feature map with GE's sizes and alignment, our planner", "特征内存，GE 的大小与对齐规则，本工具的规划器"
     )
-    return _figure("peak", label, mib(now.peak), "MiB", notes, Origin.MODEL, tip)
+    return _figure("peak", label, value, unit, notes, Origin.MODEL, tip)
 
 
 def _cores(timeline: Timeline | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from ge_explorer.trace.state import SYNC_OPS
 from ge_explorer.trace.trace import Trace
 from ge_explorer.views.palette import Identities
 from ge_explorer.views.unknown_shapes import unknown_shapes
-from ge_explorer.views.wording import count, mib, us
+from ge_explorer.views.wording import count, mib, size, us
 
 SIMULATED = Text("Simulated, not measured", "仿真结果，非实测")
 MEASURED = Text("Measured", "实测结果")
@@ -39,8 +39,10 @@ def sentence(trace: Trace, timeline: Timeline | None = None, identities: Identit
         parts_en.append(_busy(timeline, trace, identities).en)
         parts_zh.append(_busy(timeline, trace, identities).get("zh"))
     if s.memory is not None:
-        parts_en.append(f"Peak {mib(s.memory.plan.peak)} MiB.")
-        parts_zh.append(f"内存峰值 {mib(s.memory.plan.peak)} MiB。")
+        n = s.memory.plan.peak
+        peak = f"{mib(n)} MiB" if n >= 2**20 else " ".join(size(n))
+        parts_en.append(f"Peak {peak}.")
+        parts_zh.append(f"内存峰值 {peak}。")
     unknown = unknown_shapes(s)
     if unknown is not None:
         parts_en.append(unknown.en)

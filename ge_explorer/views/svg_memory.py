@@ -9,9 +9,9 @@ from ge_explorer.views.marks import size, us
 from ge_explorer.views.memory_map import MemoryPicture, Rect
 from ge_explorer.views.svg_text import LIGHT, document, fit, line, patterns, rect, stream_box, width, words
 from ge_explorer.views.svg_timeline import ticks
+from ge_explorer.views.wording import axis_unit
 
 _LEFT, _TOP, _BOTTOM = 44, 18, 20
-MIB = float(1 << 20)
 
 
 def svg(p: MemoryPicture, lang: str = "en", px: int = 740, height: int = 280) -> str:
@@ -26,10 +26,11 @@ def svg(p: MemoryPicture, lang: str = "en", px: int = 740, height: int = 280) ->
     def y(nbytes: float) -> float:
         return base - nbytes * sy
 
-    out = [patterns(r.mark.index for r in p.rects if r.mark.index >= 0), words(4, 12, "MiB", role="ink2")]
-    for v in ticks(top / MIB, (height - _TOP - _BOTTOM) * 1.6):
-        out.append(line(_LEFT, y(v * MIB), px - 10, y(v * MIB), "line"))
-        out.append(words(_LEFT - 6, y(v * MIB) + 4, f"{v:,g}", role="ink2", anchor="end"))
+    name, one = axis_unit(top)
+    out = [patterns(r.mark.index for r in p.rects if r.mark.index >= 0), words(4, 12, name, role="ink2")]
+    for v in ticks(top / one, (height - _TOP - _BOTTOM) * 1.6):
+        out.append(line(_LEFT, y(v * one), px - 10, y(v * one), "line"))
+        out.append(words(_LEFT - 6, y(v * one) + 4, f"{v:,g}", role="ink2", anchor="end"))
     unit = 1000 if p.axis == "time" else 1
     for v in ticks(p.end / unit, px - _LEFT):
         first = " us" if v == 0 and p.axis == "time" else ""

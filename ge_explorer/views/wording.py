@@ -60,6 +60,15 @@ def size(nbytes: int, *, sign: bool = False) -> tuple[str, str]:
     return _decimal(nbytes / scale, 2, sign), unit
 
 
+def axis_unit(top: float) -> tuple[str, float]:
+    """(unit, bytes of one) of an axis up to ``top`` bytes: B, KiB or MiB, so that its figures are never tiny fractions.
+
+    >>> axis_unit(512), axis_unit(4096), axis_unit(3 * 2**30)
+    (('B', 1.0), ('KiB', 1024.0), ('MiB', 1048576.0))
+    """
+    return ("B", 1.0) if top < 1024 else ("KiB", 1024.0) if top < 2**20 else ("MiB", float(2**20))
+
+
 def ratio(x: float, *, sign: bool = False) -> str:
     """Two decimals."""
     return _decimal(x, 2, sign)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ge_explorer import examples
+from ge_explorer.graph.builder import GraphBuilder
 from ge_explorer.passes.sync.minimum import minimum_events
 from ge_explorer.session import Session
 from ge_explorer.trace.state import Snapshot
@@ -100,3 +101,14 @@ def test_minimum_of_a_state_is_computed_once(monkeypatch: pytest.MonkeyPatch) ->
         assert view.minimum_events(first) is None
     assert asked == [final, first]
     assert 0 < (view.minimum_events(final) or 0) <= len(final.sync.events)
+
+
+def test_a_small_peak_is_not_nothing() -> None:
+    b = GraphBuilder("small")
+    s = Session(b.build(b.op("Relu", b.op("Relu", b.data("x", (1, 64)), shape=(1, 64)), shape=(1, 64))))
+    peak = s.trace.final.memory.plan.peak
+    assert 0 < peak < 1024
+    assert sentence(s.trace, s.timeline, s.identities).en.endswith(f"Peak {peak} B.")
+    one = small_trace.Result(s.timeline.makespan_ns, None, "", 1, 0, peak)
+    found = {f["key"]: f for f in figures_model({"": one}, "", s.timeline)["figures"]}["peak"]
+    assert (found["value"]["en"], found["unit"]) == (str(peak), "B")

@@ -68,10 +68,13 @@ def new_figure(
     height: int, *, x_axis: Literal["above", "below"] | None = "above", y_range: Range1d | None = None, **more: Any
 ) -> Any:
     """Bare figure: no toolbar, no title, fixed frame height, stretching width."""
+    bare: dict[str, Any] = {
+        n: None for n in ("border_line_color",) if n in figure.properties()
+    }  # newer Bokeh frames all
     f = figure(
         height=height + TOP + BOTTOM, sizing_mode="stretch_width", min_width=120, toolbar_location=None, tools="",
         x_axis_location=x_axis, y_range=y_range or Range1d(start=height, end=0), output_backend="canvas", min_border=0,
-        outline_line_color=None, **more,
+        outline_line_color=None, **bare, **more,
     )  # fmt: skip
     f.min_border_top, f.min_border_bottom, f.min_border_left, f.min_border_right = TOP, BOTTOM, 0, 6
     return f

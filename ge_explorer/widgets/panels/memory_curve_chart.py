@@ -21,10 +21,11 @@ from ge_explorer.views.memory_table import shares_html
 from ge_explorer.views.palette import BOKEH_HATCH, hatch
 from ge_explorer.views.table_html import mark_html, origin_html, text
 from ge_explorer.views.theme import Theme
+from ge_explorer.views.wording import axis_unit
 from ge_explorer.widgets.bokeh_host import BokehHost, PanelHtml
 from ge_explorer.widgets.panels.chart_style import FONT_SIZE, add_hover, add_zoom, new_figure, style
 from ge_explorer.widgets.panels.context import OnSelect, PanelContext
-from ge_explorer.widgets.panels.memory_map_chart import MIB, SIDE
+from ge_explorer.widgets.panels.memory_map_chart import SIDE
 from ge_explorer.widgets.panels.picked import picked_buffers
 from ge_explorer.widgets.panels.table_panel import clicked_ref
 
@@ -83,7 +84,6 @@ class CurveChart:
         ranges = Range1d(start=0, end=1, bounds=(0, None))
         f = new_figure(self.height, x_axis=None, y_range=Range1d(start=0, end=1), x_range=ranges)
         f.min_border_top, f.min_border_left, f.min_border_bottom = 6, LEFT, 2
-        f.yaxis.axis_label = "MiB"
         total = f.step("x", "y", source=s["total"], mode="after", line_width=1.25, name="total")
         f.segment("x0", "y0", "x1", "y1", source=s["lines"], line_color="color", line_dash="dash", line_width=1.25)
         f.segment("x", 0, "x", "y", source=s["at"], line_color="color", line_width=2)
@@ -92,7 +92,6 @@ class CurveChart:
                background_fill_color="fill", background_fill_alpha=0.8)  # fmt: skip
         g = new_figure(BELOW, x_axis="below", y_range=Range1d(start=0, end=1), x_range=ranges)
         g.min_border_top, g.min_border_left, g.min_border_bottom = 4, LEFT, 20
-        g.yaxis.axis_label = "frag"
         holes = g.step("x", "y", source=s["holes"], mode="after", line_width=1.25, name="holes")
         add_hover(f, [total], [("", "@name")])
         add_hover(g, [holes], [("", "@name")])
@@ -123,10 +122,13 @@ class CurveChart:
         k = 1 / 1000 if c.axis == "time" else 1.0
         x = np.append(c.at, c.end) * k
         base = np.zeros(x.size)
+        unit_name, unit = self._unit(c)
+        self._figure.yaxis.axis_label = unit_name
+        self._below.yaxis.axis_label = Text("frag", "碎片").get(lang)
         self._bands(len(c.marks) + 1)
         rows = [*c.used, c.waiting]
         for j, (row, source) in enumerate(zip(rows, self.bands, strict=True)):
-            top = base + np.append(row, row[-1:] if row.size else [0]) / MIB
+            top = base + np.append(row, row[-1:] if row.size else [0]) / unit
             source.data = {"x": x, "y1": base, "y2": top}
             base = top
             glyph = self._glyphs[j].glyph
@@ -147,14 +149,19 @@ class CurveChart:
         self.sources["holes"].data = {"x": c.holes_at * k, "y": c.fragmentation, "name": frag}
         self._lines(c, e, theme, lang, k)
         self._figure.select_one({"name": "notes"}).glyph.text_font = value(theme.font)
-        for f, unit in ((self._figure, ""), (self._below, "us" if c.axis == "time" else "")):
-            style(f, theme, unit)
+        for f, axis in ((self._figure, ""), (self._below, "us" if c.axis == "time" else "")):
+            style(f, theme, axis)
             f.ygrid.grid_line_color = theme.line
             f.xgrid.grid_line_color = None
         self._below.yaxis.ticker = [0, 0.5, 1]
         self._below.yaxis.major_label_overrides = {0: "0", 0.5: "50 %", 1: "100 %"}
         self._figure.select_one({"name": "total"}).glyph.line_color = theme.ink2
         self._below.select_one({"name": "holes"}).glyph.line_color = theme.ink
+
+    @staticmethod
+    def _unit(c: Curve) -> tuple[str, float]:
+        """(unit, bytes of one) of the axis of bytes."""
+        return axis_unit(max([c.peak_live, *(x.nbytes for x in c.lines)]))
 
     def _bands(self, n: int) -> None:
         """One area a stream and one for what waits; areas are made once and emptied when not needed."""
@@ -172,8 +179,8 @@ class CurveChart:
         del self._glyphs[n:]
 
     def _lines(self, c: Curve, e: PeakExplained, theme: Theme, lang: str, k: float) -> None:
-        end = c.end * k * 1.02
-        top = max([c.peak_live, *(x.nbytes for x in c.lines)]) * 1.16 / MIB
+        end, unit = c.end * k * 1.02, self._unit(c)[1]
+        top = max([c.peak_live, *(x.nbytes for x in c.lines)]) * 1.16 / unit
         lines: dict[str, list[Any]] = {n: [] for n in ("x0", "x1", "y0", "y1", "color", "dash")}
         notes: dict[str, list[Any]] = {n: [] for n in ("x", "y", "text", "color", "fill")}
         by_value: dict[int, list[str]] = {}
@@ -181,7 +188,7 @@ class CurveChart:
             by_value.setdefault(x.nbytes, []).append(x.name.get(lang))
         used: list[float] = []
         for nbytes, names in by_value.items():
-            y = nbytes / MIB
+            y = nbytes / unit
             near = sum(abs(y - u) < 14 / self.height * top for u in used)
             used.append(y)
             color = theme.ink if nbytes == c.lines[0].nbytes else theme.ink2
@@ -192,7 +199,7 @@ class CurveChart:
                              ("color", color), ("fill", theme.bg)):  # fmt: skip
                 notes[key].append(val)
         self.sources["lines"].data, self.sources["notes"].data = lines, notes
-        self.sources["at"].data = {"x": [e.at * k], "y": [e.total / MIB], "color": [theme.ink]}
+        self.sources["at"].data = {"x": [e.at * k], "y": [e.total / unit], "color": [theme.ink]}
         self._figure.x_range.update(start=0, end=end)
         self._figure.y_range.update(start=0, end=max(top, 1e-6))
 

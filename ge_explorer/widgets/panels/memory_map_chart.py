@@ -23,6 +23,7 @@ from ge_explorer.views.memory_table import shares_html
 from ge_explorer.views.palette import BOKEH_HATCH, hatch
 from ge_explorer.views.table_html import origin_html, text
 from ge_explorer.views.theme import Theme
+from ge_explorer.views.wording import axis_unit
 from ge_explorer.widgets.bokeh_host import BokehHost, PanelHtml
 from ge_explorer.widgets.panels.chart_style import FONT_SIZE, Labels, add_hover, add_zoom, new_figure, style
 from ge_explorer.widgets.panels.context import OnSelect, PanelContext
@@ -31,7 +32,6 @@ from ge_explorer.widgets.panels.table_panel import clicked_ref
 
 MAP_HEIGHT, MAP_IN_EXPLORER = 244, 184
 """Pixels of the drawing: alone in a cell, and below the graph, where controls and conclusion must fit beside it."""
-MIB = float(1 << 20)
 SIDE = 250
 RASTER = (244, 900)
 """Rows and columns of the raster of small buffers."""
@@ -137,7 +137,9 @@ class MapChart:
         if self._figure is None or self._labels is None:
             return
         style(self._figure, theme, "us" if self.picture is None or self.picture.axis == "time" else "")
-        self._figure.yaxis.axis_label = Text("address, MiB", "地址，MiB").get(self.host.head.lang)
+        self._figure.yaxis.axis_label = Text(
+            f"address, {self._unit(self.picture)[0]}", f"地址，{self._unit(self.picture)[0]}"
+        ).get(self.host.head.lang)
         self._figure.select_one({"name": "notes"}).glyph.text_font = value(theme.font)
         self._figure.ygrid.grid_line_color = theme.line
         self._figure.xgrid.grid_line_color = None
@@ -149,8 +151,17 @@ class MapChart:
         if p is None:
             return 1.0, 1.0
         scale = 1000 if p.axis == "time" else 1
-        top = max(p.peak, p.single_peak or 0, p.peak_live, max((r.offset + r.size for r in p.rects), default=0), 1)
-        return p.end * 1.02 / scale, top * 1.1 / MIB
+        return p.end * 1.02 / scale, MapChart._top(p) * 1.1 / MapChart._unit(p)[1]
+
+    @staticmethod
+    def _top(p: MemoryPicture) -> int:
+        """Highest address drawn, bytes."""
+        return max(p.peak, p.single_peak or 0, p.peak_live, max((r.offset + r.size for r in p.rects), default=0), 1)
+
+    @staticmethod
+    def _unit(p: MemoryPicture | None) -> tuple[str, float]:
+        """(unit, bytes of one) of the address axis."""
+        return axis_unit(2**20 if p is None else MapChart._top(p))
 
     def update(self, ctx: PanelContext, page: MemoryPage, choice: MemoryChoice) -> None:
         """Show the plan of ``page`` with the selection of ``ctx``."""
@@ -183,7 +194,11 @@ class MapChart:
         codes = np.array([code(i) for i in v.mark_index.tolist()], dtype=np.int64)
         cells = paint(RASTER, v.begin, v.last, v.offset, v.offset + v.size, codes, (v.end, top))
         k = 1 / 1000 if p.axis == "time" else 1.0
-        self.sources["ground"].data = {"image": [pixels(cells, theme)], "dw": [v.end * k], "dh": [top / MIB]}
+        self.sources["ground"].data = {
+            "image": [pixels(cells, theme)],
+            "dw": [v.end * k],
+            "dh": [top / self._unit(p)[1]],
+        }
 
     def _set(self, name: str, rows: list[dict[str, Any]], columns: str) -> None:
         self.sources[name].data = {c: [r[c] for r in rows] for c in columns.split()}
@@ -191,10 +206,10 @@ class MapChart:
     def _fill(self, p: MemoryPicture, theme: Theme, lang: str, picked: set[int]) -> None:
         k = 1 / 1000 if p.axis == "time" else 1.0
         end, top = self._ranges(p)
-        px = self.height / top
+        px, unit = self.height / top, self._unit(p)[1]
         rects, held = [], []
         for r in sorted(p.rects, key=lambda r: r.ref.id in picked):
-            low, high = r.offset / MIB, (r.offset + r.size) / MIB
+            low, high = r.offset / unit, (r.offset + r.size) / unit
             i, tall = r.mark.index, (high - low) * px
             chosen = r.ref.id in picked
             ty = high - 9 / px if tall > 34 else (low + high) / 2
@@ -216,7 +231,7 @@ class MapChart:
             "left right bottom top ty room name more fill solid line line_width hatch hatch_color full span place",
         )
         self._set("held", held, "left right bottom top ty text short line hatch_color")
-        self.sources["live"].data = {"x": [x * k for x, _ in p.live], "y": [y / MIB for _, y in p.live]}
+        self.sources["live"].data = {"x": [x * k for x, _ in p.live], "y": [y / unit for _, y in p.live]}
         self._lines(p, theme, lang, end)
 
     def _lines(self, p: MemoryPicture, theme: Theme, lang: str, end: float) -> None:
@@ -229,7 +244,7 @@ class MapChart:
         used: list[float] = []
         top = self._ranges(p)[1]
         for nbytes, word, color, weight, dash in at:
-            y = nbytes / MIB
+            y = nbytes / self._unit(p)[1]
             lines.append({"x0": 0, "x1": end, "y0": y, "y1": y, "color": color, "dash": dash})
             near = any(abs(y - u) < 14 / self.height * top for u in used)
             used.append(y)
@@ -273,12 +288,12 @@ class MapChart:
             ref = self.hit(e.x, e.y)
             self.on_select((ref,) if ref is not None else ())
 
-    def hit(self, x: float, y_mib: float) -> Ref | None:
-        """Buffer at a place (us or GE order, MiB), its held part included; None on empty ground."""
+    def hit(self, x: float, y: float) -> Ref | None:
+        """Buffer at a place (us or GE order, address in the unit of the axis), its held part included; None on empty ground."""
         if self._last is None or self.picture is None:
             return None
         v = self._last[1].lives
-        at, byte = x * (1000 if v.axis == "time" else 1), y_mib * MIB
+        at, byte = x * (1000 if v.axis == "time" else 1), y * self._unit(self.picture)[1]
         inside = (v.begin <= at) & (at <= np.maximum(v.free, v.last)) & (v.offset <= byte) & (byte < v.offset + v.size)
         found = np.flatnonzero(inside).tolist()
         best = min(found, key=lambda i: (bool(v.last[i] < at), int(v.size[i])), default=None)
