@@ -10,6 +10,7 @@ compiler/graph/build/memory/checker/dependency_analyzer.cc).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -181,26 +182,45 @@ def _clocks(
     nodes: list[int], row: dict[int, int], column: dict[int, int], position: dict[int, int],
     pred: dict[int, list[Order]], succ: dict[int, list[int]], width: int, any_of: frozenset[int],
 ) -> IntArray:  # fmt: skip
-    """Clock of every row in topological order; ``done`` counts a task itself, the result does not."""
+    """Clock of every row in topological order; ``done`` counts a task itself, the result does not.
+
+    An any-of point waits for all its predecessors as long as that works, so that their common past is known. Where one of them
+    comes after the point itself (a body whose head starts the same stream again), the rest is stuck until the points start by
+    what is done: whichever starts first does so after one of those, so the common past of them all holds for each.
+    """
     done = np.zeros((len(nodes), max(width, 1)), dtype=np.int32)
     missing = {v: len(pred[v]) for v in nodes}
     ready = [v for v in nodes if missing[v] == 0]
     finished = 0
-    for v in ready:  # grows while it is walked
-        finished += 1
-        mine = done[row[v]]
-        reasons = pred[v]
-        if v in any_of and reasons:
-            mine[:] = done[[row[o.first] for o in reasons]].min(axis=0)
-        else:
-            for o in reasons:
-                np.maximum(mine, done[row[o.first]], out=mine)
-        if v in column:
-            mine[column[v]] = position[v] + 1
-        for w in succ[v]:
-            missing[w] -= 1
-            if missing[w] == 0:
-                ready.append(w)
+    common: dict[int, IntArray] = {}
+    while finished < len(ready):
+        for v in itertools.islice(ready, finished, None):  # grows while it is walked
+            finished += 1
+            mine = done[row[v]]
+            reasons = pred[v]
+            if v in common:
+                mine[:] = common[v]
+            elif v in any_of and reasons:
+                mine[:] = done[[row[o.first] for o in reasons]].min(axis=0)
+            else:
+                for o in reasons:
+                    np.maximum(mine, done[row[o.first]], out=mine)
+            if v in column:
+                mine[column[v]] = position[v] + 1
+            for w in succ[v]:
+                missing[w] -= 1
+                if missing[w] == 0:
+                    ready.append(w)
+        if finished < len(nodes) and any_of:
+            settled = set(ready)
+            waiting = [v for v in sorted(any_of) if v in row and v not in settled]
+            stuck = {v: [row[o.first] for o in pred[v] if o.first in settled] for v in waiting}
+            stuck = {v: rows for v, rows in stuck.items() if rows}
+            if stuck:
+                past = done[[r for rows in stuck.values() for r in rows]].min(axis=0)
+                for v in stuck:
+                    common[v], missing[v] = past, -1
+                ready += stuck
     if finished < len(nodes):
         raise DeadlockError(_circle([v for v in nodes if missing[v] > 0], pred, missing))
     clocks = done

@@ -46,6 +46,7 @@ from ge_explorer.trace.state import (
 )
 from ge_explorer.trace.trace import Trace
 
+STARTED = "active_stream_list"
 DUMP = "dump"
 """Cause of an event that was read from a dump; GE does not write why it inserted it."""
 
@@ -72,10 +73,16 @@ def snapshot_of(result: LoadResult) -> Snapshot:
 
 def source_graph(result: LoadResult) -> Graph:
     """The graph to compile. Send and Recv nodes of a dump are GE's result, not its input: they are taken out, with ids and
-    all other edges kept, because a new compilation inserts its own (``snapshot_of`` shows them as events).
+    all other edges kept, because a new compilation inserts its own (``snapshot_of`` shows them as events). So are the lists of
+    streams that a node starts where the dump gives streams: they number the old ones.
     """
     g = result.graph
-    gone = [n.id for n in g if n.op in SYNC_OPS] if result.recorded is not None else []
+    if result.recorded is None:
+        return g
+    if result.recorded.streams:
+        started = [n.id for n in g if STARTED in n.attrs]
+        g = g.with_attrs({i: {STARTED: None} for i in started}) if started else g
+    gone = [n.id for n in g if n.op in SYNC_OPS]
     if not gone:
         return g
     editor = GraphEditor(g)

@@ -88,6 +88,33 @@ def test_a_stream_with_two_activators_follows_neither_alone() -> None:
     assert not hb.ordered(2, 3)
 
 
+def test_a_stream_started_again_later_is_no_deadlock() -> None:
+    # 0 starts the stream of 1; 2 runs behind 1 and starts that stream once more
+    orders = [Order(0, 9, "x"), Order(2, 9, "x"), Order(9, 1, "x"), Order(1, 2, "event")]
+    hb = happens_before([0, 1, 2], [0, 1, 2], orders, any_of=[9])
+    assert hb.ordered(0, 1) and hb.ordered(0, 2) and hb.ordered(1, 2)
+
+
+def test_two_streams_that_start_each_other_again_follow_neither_start_alone() -> None:
+    # 0 or 3 starts the stream of 2 (point 9), 1 or 2 that of 3 (point 8): either may be the first, so neither 0 nor 1 is sure
+    orders = [
+        Order(0, 9, "x"),
+        Order(3, 9, "x"),
+        Order(9, 2, "x"),
+        Order(1, 8, "x"),
+        Order(2, 8, "x"),
+        Order(8, 3, "x"),
+    ]
+    hb = happens_before([0, 1, 2, 3], [0, 1, 2, 3], orders, any_of=[8, 9])
+    assert not hb.ordered(0, 2) and not hb.ordered(1, 3)
+
+
+def test_a_stream_that_only_its_own_followers_start_is_a_deadlock() -> None:
+    orders = [Order(1, 9, "x"), Order(2, 9, "x"), Order(9, 0, "x"), Order(0, 1, "event"), Order(0, 2, "event")]
+    with pytest.raises(DeadlockError):
+        happens_before([0, 1, 2], [0, 1, 2], orders, any_of=[9])
+
+
 def test_holder_orders_tie_a_body_to_its_surroundings() -> None:
     b = GraphBuilder("g")
     p, x = b.data("p", (), "bool"), b.data("x", (8,))
