@@ -51,7 +51,7 @@ def build(book: PlanBook, curve: Curve) -> TablePicture:
     worst = float(curve.fragmentation.max(initial=0.0))
     state = PRESETS["monitor"].state(worst)
     columns = (
-        Column(Text("operator type", "算子类型")), Column(Text("bytes written", "写出字节"), "right", True),
+        Column(Text("operator type", "算子类型"), nowrap=True), Column(Text("bytes written", "写出字节"), "right", True),
         *(Column(Text(h.value), "right", True) for h in Hint),
     )  # fmt: skip
     figures = (

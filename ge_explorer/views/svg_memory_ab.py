@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ge_explorer.text import Text
-from ge_explorer.views.marks import number, size, us
+from ge_explorer.views.marks import number, size
 from ge_explorer.views.memory_curve import taken_curve
 from ge_explorer.views.memory_life import Lives
 from ge_explorer.views.svg_text import LIGHT, document, fit, line, width, words
@@ -79,7 +79,7 @@ def _axes(top: float, y: object, end: int, room: float, floor: float, timed: boo
         for t in ticks(end / 1000, room):
             at = LEFT + room * t * 1000 / end
             out.append(line(at, floor, at, floor + 4, "line2"))
-            out.append(words(at, floor + 17, us(t * 1000) if t == 0 else f"{t:,g}", role="ink2", anchor="middle"))
+            out.append(words(at, floor + 17, "0 us" if t == 0 else f"{t:,g}", role="ink2", anchor="middle"))
     else:
         for share in (0, 25, 50, 75, 100):
             at = LEFT + room * share / 100

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from ge_explorer.errors import OptionError
@@ -186,17 +184,12 @@ def test_empty_program() -> None:
 
 
 @pytest.mark.parametrize("aic", [0, 12])
-def test_ten_thousand_tasks_are_quick(aic: int) -> None:
+def test_ten_thousand_tasks_finish(aic: int) -> None:
     rows = [
         Task(i, i % 4, 1000 + i * 7919 % 9000, aic=aic, waits=(i - 4,) if i >= 7 and i % 3 == 0 else (), records=(i,))
         for i in range(10_000)
     ]
     program = program_of(rows)
-    best = min(_seconds(program) for _ in range(3))
-    assert best < 1.0  # measured 0.03 to 0.08 s; the bound only catches a change of complexity
-
-
-def _seconds(program: Program) -> float:
-    before = time.process_time()
-    simulate_program(program)
-    return time.process_time() - before
+    found = simulate_program(program)
+    assert len(found.end_ns) == len(rows)
+    assert verify(program, found) == []

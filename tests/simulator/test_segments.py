@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -127,7 +126,5 @@ def test_same_times_as_the_slow_one(seed: int, cores: bool, method: str) -> None
 def test_a_thousand_streams_that_all_want_the_cores() -> None:
     rows = [Task(i, i % 1000, 1000 + i * 7919 % 900, aic=1 + i % 24) for i in range(10_000)]
     p = program_of(rows)
-    before = time.process_time()
     t = simulate_program(p, CHIP)
-    assert time.process_time() - before < 10  # measured 0.3 to 1 s; the bound only catches a change of complexity
     assert t.makespan_ns >= sum(r.ns * r.aic for r in rows) / CHIP.aic

@@ -206,3 +206,11 @@ def test_ab_lays_both_curves_over_one_axis() -> None:
     assert held is not None
     assert held[0] == ("none", "current")
     assert held[1][0].plan.peak > held[1][1].plan.peak, "without reuse A needs more"
+
+
+def test_curves_of_ab_are_drawn_to_the_width_of_the_page() -> None:
+    panel = MemoryPanel(view="ab")
+    panel.update(context(fork_join()))
+    assert 'width="820"' in panel.body.html
+    panel.body.ground = {"w": 600}
+    assert 'width="576"' in panel.body.html

@@ -124,6 +124,27 @@ def test_menus_and_search(opened: Any) -> None:
     assert kinds[-1] == ("find", "gmm")
 
 
+def test_search_keeps_the_focus_while_answers_arrive(opened: Any) -> None:
+    page = opened()
+    page.keyboard.press("/")
+    page.focus(".gx-search input")
+    page.keyboard.type("gm")
+    answer = """() => { const m = window.models.top, d = m.get('data');
+        m.set('data', {...d, toolbar: {...d.toolbar, search: {query: 'gm', hits: 3, at: 1}}}); }"""
+    page.evaluate(answer)
+    page.keyboard.type("m")
+    assert page.input_value(".gx-search input") == "gmm"
+    assert page.inner_text(".gx-search span") == "2 / 3"
+    page.keyboard.press("Enter")
+    page.evaluate(answer)
+    assert page.evaluate("document.activeElement.dataset.k") == "query"
+    order = "[...document.querySelector('.gx-tb').children].map((c) => c.dataset.k || c.className).join(' ')"
+    now = page.evaluate(order)
+    page.evaluate("document.activeElement.blur()")
+    page.evaluate(answer)
+    assert page.evaluate(order) == now
+
+
 def test_tabs_links_and_pin(opened: Any) -> None:
     page = opened()
     page.focus('[data-tab="timeline"]')

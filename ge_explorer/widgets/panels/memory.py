@@ -26,7 +26,7 @@ NONE = Text(
 SINGLE_UPTO = 4_000
 """Nodes up to which a panel alone compiles the graph a second time to say what one stream needs."""
 CURVES = 820
-"""Width of the overlaid curves of A/B."""
+"""Widest the overlaid curves of A/B are drawn."""
 KEPT = 4
 """Planned states whose other plans are kept."""
 
@@ -55,6 +55,7 @@ class MemoryPanel:
         self._ctx: PanelContext | None = None
         self.bar.observe(self._used, "clicked")
         self.body.observe(self._used, "clicked")
+        self.body.observe(self._sized, "ground")
 
     def chart(self, view: str) -> Any:
         """Chart of a view, made when it is first shown."""
@@ -128,10 +129,20 @@ class MemoryPanel:
             shown = chart.widget
         else:
             table = picture_html(page.table(self.view, self.choice, picked), ctx.lang, ctx.selected)
-            curves = page.ab_curves(self.choice, ctx.lang, CURVES) if self.view == "ab" else ""
+            curves = page.ab_curves(self.choice, ctx.lang, self._px) if self.view == "ab" else ""
             self.body.html = curves + table
         if self.widget.children != (self.bar, shown):
             self.widget.children = (self.bar, shown)
+
+    @property
+    def _px(self) -> int:
+        """Width of the curves: that of the page as last measured, so that their text keeps its size."""
+        wide = self.body.ground.get("w")
+        return min(CURVES, max(440, wide - 24)) if isinstance(wide, int) and wide > 0 else CURVES
+
+    def _sized(self, _change: object) -> None:
+        if self.view == "ab" and self._ctx is not None:
+            self.update(self._ctx)
 
     @staticmethod
     def _picked(ctx: PanelContext) -> tuple[int, ...]:

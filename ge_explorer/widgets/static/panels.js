@@ -48,10 +48,11 @@ function render({ model, el }) {
   };
   body.addEventListener("change", (e) => e.target.matches("select[data-do], input[data-do]") && commit(e.target));
   body.addEventListener("keydown", (e) => e.key === "Enter" && e.target.matches("input[type=search]") && commit(e.target));
+  const fitted = ["compare", "memory-table"].includes(model.get("name")); // their pictures are drawn to this width
   const measure = () => {
     const now = colours(el);
     const old = model.get("ground") || {};
-    const wider = model.get("name") === "compare" && now.w !== old.w; // its pictures are drawn to this width
+    const wider = fitted && now.w > 0 && now.w !== old.w;
     if (wider || now.bg !== old.bg || now.fg !== old.fg || now.font !== old.font) {
       model.set("ground", now);
       model.save_changes();
@@ -70,7 +71,7 @@ function render({ model, el }) {
     setTimeout(() => URL.revokeObjectURL(url), 2000);
   };
   const sizes = new ResizeObserver(later);
-  if (model.get("name") === "compare") sizes.observe(el);
+  if (fitted) sizes.observe(el);
   model.on("msg:custom", save);
   model.on("change:html", draw);
   draw();

@@ -97,11 +97,18 @@ class Part {
     if (WORKING.has(kind)) this.el.dataset.gxState = "busy";
     this.model.save_changes();
   }
-  // Redraw `box` with the children `make()` gives; keyboard focus stays on the control with the same data-k.
+  // Redraw `box` with `children`; keyboard focus stays on the control with the same data-k. A child that is there already and
+  // holds the focus is not moved: an input that leaves the page for a moment loses its focus and what is being typed.
   fill(box, children) {
-    const focus = box.contains(box.getRootNode().activeElement) ? box.getRootNode().activeElement.closest("[data-k]")?.dataset.k : null;
-    box.replaceChildren(...children.flat(Infinity).filter((c) => c));
-    if (focus) box.querySelector(`[data-k="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
+    const active = box.getRootNode().activeElement, focus = box.contains(active) ? active.closest("[data-k]")?.dataset.k : null;
+    const list = children.flat(Infinity).filter((c) => c), held = focus ? list.findIndex((c) => c.parentNode === box && c.contains(active)) : -1;
+    if (held < 0) box.replaceChildren(...list);
+    else {
+      for (const c of [...box.childNodes]) if (c !== list[held]) c.remove();
+      list[held].before(...list.slice(0, held));
+      list[held].after(...list.slice(held + 1));
+    }
+    if (focus && held < 0) box.querySelector(`[data-k="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
   }
   state(busy) {
     const d = this.el.dataset;

@@ -9,6 +9,7 @@ class Top extends Part {
     el.append(this.bar, this.figs, this.strip);
     this.input = h("input", { type: "search", spellcheck: "false", autocomplete: "off", "data-k": "query" });
     this.input.value = model.get("query") || "";
+    this.finder = h("label", {}, svg(16, [ICONS.search, "none", "currentColor"]), this.input, h("kbd", {}, "/"));
     let timer = 0;
     this.input.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => this.send("search", { query: this.input.value }), 150); });
     this.input.addEventListener("keydown", (e) => {
@@ -45,6 +46,8 @@ class Top extends Part {
     this.hint();
     this.input.setAttribute("aria-label", this.w("search"));
     const hits = find.query ? (find.hits ? `${find.at + 1} / ${find.hits}` : this.w("none")) : "";
+    this.finder.className = `gx-search${hits ? " gx-hit" : ""}`;
+    this.finder.lastChild.replaceWith(hits ? h("span", { cls: "gx-2", "aria-live": "polite" }, hits) : h("kbd", {}, "/"));
     this.fill(this.bar, [
       drop("graph", "O", "", [h("span", { cls: "gx-2 gx-wide" }, this.w("graph")), h("span", { cls: "gx-b gx-name", title: d.graph || "" }, d.graph || "")], () =>
         (d.graphs || []).map((g) => this.choice(g.name, this.t(g.title), g.name === d.graph, () => this.send("open", { name: g.name })))),
@@ -52,7 +55,7 @@ class Top extends Part {
       drop("chip", "", this.t(d.chipTip), [h("span", { cls: "gx-name", title: d.chip || "" }, d.chip || ""), h("span", { cls: "gx-2 gx-wide" }, d.cores || "")], () =>
         (d.chips || []).map((c) => this.choice(c.name, this.t(c.note), c.name === d.chip, () => this.send("chip", { name: c.name })))),
       h("span", { cls: "gx-sp" }),
-      h("label", { cls: `gx-search${hits ? " gx-hit" : ""}` }, svg(16, [ICONS.search, "none", "currentColor"]), this.input, hits ? h("span", { cls: "gx-2", "aria-live": "polite" }, hits) : h("kbd", {}, "/")),
+      this.finder,
       h("span", { cls: "gx-vr gx-wide" }),
       this.icon("undo", this.w("undo"), "Ctrl Z", () => this.send("undo", {}), { disabled: !d.canUndo }),
       this.icon("redo", this.w("redo"), "Ctrl Shift Z", () => this.send("redo", {}), { disabled: !d.canRedo }),
@@ -136,7 +139,7 @@ class Top extends Part {
       const flush = () => {
         if (!run.length) return;
         row.append(h("button", { type: "button", cls: "gx-fold", "data-k": `fold-${run[0].index}`, "data-tip": `${run.length} ${this.w("folded")}`, "data-key": "H", "aria-label": `${run.length} ${this.w("folded")}`,
-          onclick: () => this.set({ quiet: false }) }, h("b", {}, "⋯"), h("i", {}, String(run.length))));
+          onclick: () => { this.wanted = { key: c.key, step: this.step }; this.set({ quiet: false }); } }, h("b", {}, "⋯"), h("i", {}, String(run.length))));
         run = [];
       };
       for (const s of c.steps) if (this.visible(s)) { flush(); row.append(this.chip(s)); } else run.push(s);
@@ -191,6 +194,7 @@ class Top extends Part {
   handles() {
     if (!this.sw?.isConnected || !this.sw.clientWidth) return;
     const at = (i) => this.sw.querySelector(`[data-step="${i}"]`), a = at(this.step), b = this.compare >= -1 ? at(this.compare) : null;
+    const asked = this.wanted?.step === this.step ? this.sw.querySelector(`[data-chapter="${this.wanted.key}"] .gx-chip`) : null, goal = asked || a;
     const centre = (e) => e.offsetLeft + e.offsetWidth / 2;
     this.hd.replaceChildren();
     if (a) {
@@ -201,10 +205,10 @@ class Top extends Part {
       s.setAttribute("width", Math.max(1, w));
       s.setAttribute("height", 7);
       this.hd.append(s);
-      this.reveal(a);
+      this.reveal(goal);
       this.counts();
-      this.reveal(a); // the counter buttons just shown take room from the strip
-      requestAnimationFrame(() => { this.reveal(a); this.counts(); }); // once laid out with its final width
+      this.reveal(goal); // the counter buttons just shown take room from the strip
+      requestAnimationFrame(() => { this.reveal(goal); this.counts(); }); // once laid out with its final width
     }
     this.counts();
   }

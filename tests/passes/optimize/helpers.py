@@ -21,8 +21,8 @@ NODE_LEVEL = (
     "common-subexpression", "branch-data",
     "branch-subexpression", "variable-format", "transop-direct", "transop-breadth", "merge-shape-n", "optimise-stage1", "prune",
     "reshape-recovery", "remove-same-const", "identity-remove", "control-transfer", "inner-identity-delete", "optimise-stage2",
-    "remove-isolated-const", "ref-identity-delete", "variable-ref-delete", "concat-no-task", "pack-no-task", "split-no-task",
-    "tensor-move-delete",
+    "inline-calls", "remove-isolated-const", "ref-identity-delete", "variable-ref-delete", "concat-no-task", "pack-no-task",
+    "split-no-task", "tensor-move-delete",
 )  # fmt: skip
 """The node-level half of the optimise chapter, without fusion and collectives."""
 _WITH_FORMATS = {*NODE_LEVEL, "infer-origin-format", "fuse-graph", "refine-running-format", "same-transdata-breadth"}
