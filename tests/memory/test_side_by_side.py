@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import ge_explorer as gx
 from ge_explorer.checks import check_snapshot
-from ge_explorer.graph.builder import GraphBuilder
+from ge_explorer.graph.builder import GraphBuilder, Value
 from ge_explorer.graph.model import Graph
 from ge_explorer.trace.state import Snapshot
 
@@ -78,3 +78,36 @@ def test_both_planners_agree_on_the_pieces_and_no_race_appears(widths: list[int]
         t = gx.compile(concat(widths, reads_again=again), mode=mode, options={"gx.memoryPlanner": planner})
         assert t.failed is None
         assert [i for i in gx.check(t) if i.severity == "error"] == []
+
+
+def split(b: GraphBuilder, x: Value, name: str) -> tuple[Value, Value]:
+    """Two halves of a row of 64."""
+    attrs = {"split_dim": 1, "num_split": 2}
+    two = b.op("SplitD", x, name=name, outputs=[((1, 32), "float16")] * 2, attrs=attrs)
+    return two[0], two[1]
+
+
+def joined_halves() -> Graph:
+    """A half of a split goes into a concatenation without a task."""
+    b = GraphBuilder("g")
+    low, high = split(b, b.op("Abs", b.data("x", (1, 64)), name="a"), "cut")
+    join = b.op("ConcatD", low, b.op("Relu", high, name="r"), b.op("Neg", b.data("y", (1, 64)), name="n"), name="join",
+                shape=(1, 128), attrs={"concat_dim": 1, "N": 3})  # fmt: skip
+    return b.build(b.op("Exp", join, name="end"))
+
+
+def cut_twice() -> Graph:
+    """Two splits of the same tensor."""
+    b = GraphBuilder("g")
+    whole = b.op("Abs", b.data("x", (1, 64)), name="a")
+    parts = [*split(b, whole, "cut"), *split(b, whole, "again")]
+    return b.build(*(b.op("Exp", p, name=f"end{k}") for k, p in enumerate(parts)))
+
+
+@pytest.mark.parametrize("planner", ["hb", "ge"])
+@pytest.mark.parametrize("graph", [joined_halves(), cut_twice()], ids=["joined halves", "cut twice"])
+def test_no_tensor_is_asked_to_lie_in_two_places(graph: Graph, planner: str) -> None:
+    t = gx.compile(graph, options={"gx.memoryPlanner": planner})
+    assert t.failed is None
+    assert any(n.attrs.get("_no_task") for n in t.final.graph)
+    assert [i.message.en for i in gx.check(t) if i.severity == "error"] == []

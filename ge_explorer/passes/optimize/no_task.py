@@ -19,9 +19,9 @@ ALIGNMENT = 32
 """Bytes every input must be a multiple of."""
 _DEPTH = 100
 NO_TASK, CONTINUOUS, REUSE = "_no_task", "_no_padding_continuous_input", "_output_reuse_input"
-_VIRTUAL = (NO_TASK, CONTINUOUS, REUSE)
+VIRTUAL = (NO_TASK, CONTINUOUS, REUSE)
 _NEVER = DATA_LIKE | {"Variable", "Const", "Constant"}
-_BUSY = ("continuous_input", "continuous_output", "reference", "atomic_output_index")
+BUSY = ("continuous_input", "continuous_output", "reference", "atomic_output_index")
 
 
 def rules(types: str) -> dict[str, Rule]:
@@ -66,7 +66,7 @@ class NoTaskPass(GraphPass):
         locked: set[int] = set()
         for i in w.e.members(scope):
             n = w.node(i)
-            if n.op not in self.ops or any(n.attrs.get(a) for a in _VIRTUAL):
+            if n.op not in self.ops or any(n.attrs.get(a) for a in VIRTUAL):
                 continue
             reason = self._reason(w, n, locked)
             if reason:
@@ -92,7 +92,7 @@ class NoTaskPass(GraphPass):
             return "shared"
         if "lxslice" in n.name or not self.axis(w, n, shapes[: len(tensors)]):
             return "axis"
-        return "reader" if any(_virtual(w, e.dst) for e in w.readers(n)) else ""
+        return "reader" if any(is_virtual(w, e.dst) for e in w.readers(n)) else ""
 
     def data_inputs(self, w: Work, n: Node) -> list[int]:
         """Inputs that are concatenated."""
@@ -122,7 +122,7 @@ def _root(w: Work, t: Tensor) -> Tensor:
 def _writes(w: Work, t: Tensor, root: Tensor) -> bool:
     """True if the producer can write straight into the concatenation."""
     for p in (w.node(t.producer), w.node(root.producer)):
-        if p.op in _NEVER or p.subgraphs or any(p.attrs.get(a) for a in (*_VIRTUAL, *_BUSY)):
+        if p.op in _NEVER or p.subgraphs or any(p.attrs.get(a) for a in (*VIRTUAL, *BUSY)):
             return False
     return True
 
@@ -132,12 +132,13 @@ def _is_result(w: Work, t: int) -> bool:
     return len(readers) > 1 and any(w.node(e.dst).op == "NetOutput" for e in readers)
 
 
-def _virtual(w: Work, i: int) -> bool:
+def is_virtual(w: Work, i: int) -> bool:
+    """True if a node, looking through one Reshape, works by memory layout alone."""
     n = w.node(i)
     if n.op == "Reshape":
         after = w.readers(n)
         n = w.node(after[0].dst) if after else n
-    return any(n.attrs.get(a) for a in _VIRTUAL)
+    return any(n.attrs.get(a) for a in VIRTUAL)
 
 
 def plain_layout(t: Tensor) -> bool:

@@ -10,7 +10,7 @@ from ge_explorer.graph.model import DATA_LIKE, Node
 from ge_explorer.ids import Ref
 from ge_explorer.passes.optimize.base import GraphPass
 from ge_explorer.passes.optimize.facts import CONST, layout, sizes
-from ge_explorer.passes.optimize.no_task import ALIGNMENT, plain_layout
+from ge_explorer.passes.optimize.no_task import ALIGNMENT, BUSY, VIRTUAL, is_virtual, plain_layout
 from ge_explorer.passes.optimize.work import Work
 from ge_explorer.text import Text
 from ge_explorer.trace.passes import Rule
@@ -24,7 +24,8 @@ class SplitNoTask(GraphPass):
     """Mark SplitD and SplitVD as no-task where every result is a slice of the input's memory.
 
     Rule: static shapes; dimension 0, or dimension 1 when dimension 0 of the result is 1 and the layout is plain on both sides;
-    every result a multiple of 32 bytes, none of them a result of the model; the input comes from an operator.
+    every result a multiple of 32 bytes, none of them a result of the model; the input comes from an operator whose outputs are
+    laid out freely; nobody else who reads the input or a result is virtual.
 
     GE source: FE's split optimisers in OptimizeGraphBeforeBuild (switch ``FusionVirtualOpSetSwitch``, level O2). The aligned C0
     cases of other layouts are not modelled. ONNX Split imports as SplitV, which is not eligible.
@@ -98,7 +99,10 @@ def _fits(w: Work, n: Node) -> bool:
     if axis > 1 or (axis == 1 and (dims[0] != 1 or any(layout(t) != layout(source) for t in outs))):
         return False
     p = w.node(source.producer)
-    if p.op in DATA_LIKE or p.op in CONST or p.subgraphs or p.attrs.get("_no_task"):
+    if p.op in DATA_LIKE or p.op in CONST or p.subgraphs or any(p.attrs.get(a) for a in (*VIRTUAL, *BUSY)):
+        return False
+    # Bytes have one place: neither the whole nor a piece can also belong to another node that works by layout alone.
+    if any(is_virtual(w, e.dst) for t in (source, *outs) for e in w.e.readers(t.id) if e.dst != n.id):
         return False
     if any(not t.nbytes or t.nbytes % ALIGNMENT for t in outs):
         return False
