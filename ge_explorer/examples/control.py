@@ -11,10 +11,11 @@ from ge_explorer.text import Text
 @example(
     Text("If with two branches", "两个分支的 If"),
     Text(
-        "Each branch is a graph of its own; streams are given scope by scope, root first. A branch starts on the stream "
-        "of the node that owns it, and only one branch runs, so the timeline shows the longer one.",
-        "每个分支自成一张图；流按作用域分配，根图在先。分支从拥有它的节点所在的流开始；运行时只执行一个分支，时间"
-        "轴按较长的分支显示。",
+        "Each branch is a graph of its own; streams are given scope by scope, root first. Labels and jumps let one stream run "
+        "the right branch: a switch reads the condition and jumps to a label, and both branches end at the same one. Only one "
+        "branch runs on the device; the timeline counts both, one after the other.",
+        "每个分支自成一张图；流按作用域分配，根图在先。标签与跳转让一条流执行正确的分支：LabelSwitch 读取条件并跳到标签处，"
+        "两个分支在同一标签处结束。设备上只执行一个分支；时间轴把两个分支都计入，一个接一个。",
     ),
 )
 def control_flow_if() -> Graph:
