@@ -35,6 +35,8 @@ def placement_option(table: Mapping[str, Any] | str | PathLike[str]) -> dict[str
     ``compile(g, options=placement_option({"MatMulV2": "AIV"}))`` is ``compile(g, placement={"MatMulV2": "AIV"})``.
     OptionError names the file or the entry.
     """
+    if not isinstance(table, Mapping | str | PathLike):
+        raise OptionError("a placement is a mapping or the name of a JSON file", got=type(table).__name__)
     text = json.dumps(dict(table), sort_keys=True) if isinstance(table, Mapping) else _file_text(Path(table))
     read_overrides(text)
     return {OPTION: text}

@@ -73,8 +73,8 @@ def load_profile(source: ProfileSource) -> Profile:
     if isinstance(source, str | PathLike):
         text = str(source)
         return _from_file(Path(text)) if isinstance(source, PathLike) or "\n" not in text else _from_text(text)
-    rows = tuple(source)
-    if not all(isinstance(r, ProfileRow) for r in rows):
+    rows = tuple(source) if isinstance(source, Iterable) else ()
+    if not isinstance(source, Iterable) or not all(isinstance(r, ProfileRow) for r in rows):
         raise InputError("a profile is a file, CSV text or ProfileRow objects", got=type(source).__name__)
     return Profile(rows, "rows", _digest(repr(rows).encode()))
 
@@ -88,7 +88,7 @@ def stamp(path: Path) -> tuple[int, int]:
     """(modification time in ns, size): when it differs, the file is read anew. (0, 0) for a file that is gone."""
     try:
         found = path.stat()
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a name with a null byte
         return 0, 0
     return found.st_mtime_ns, found.st_size
 

@@ -13,7 +13,7 @@ import ge_explorer as gx
 from ge_explorer.api import open_session
 from ge_explorer.cli import main
 from ge_explorer.device.cost import cost_table
-from ge_explorer.errors import InputError
+from ge_explorer.errors import InputError, OptionError
 from ge_explorer.graph.builder import GraphBuilder
 from ge_explorer.graph.model import Graph
 from ge_explorer.loaders import load
@@ -185,3 +185,10 @@ def test_the_issues_panel_lists_what_was_matched_and_what_was_not() -> None:
     assert profile_view.with_profile(p, None, s.trace.final) is p
     short = profile_view.build(s.profile_report, s.trace.final, 2)  # type: ignore[arg-type]
     assert (len(short.rows), short.left_out) == (2, len(table.rows) - 2)
+
+
+@pytest.mark.parametrize("wrong", [5, b"x", ["a"], "\0"])
+@pytest.mark.parametrize("setting", ["profile", "placement"])
+def test_what_is_neither_a_file_nor_a_table_is_refused_in_a_sentence(setting: str, wrong: object) -> None:
+    with pytest.raises((InputError, OptionError)):
+        gx.compile("fork_join", **{setting: wrong})
