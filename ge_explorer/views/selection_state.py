@@ -139,13 +139,13 @@ class SelectionState:
             raise OptionError("not a copied view state", got=text, todo=f"It starts with {SHARE_PREFIX!r}.")
         body = text[len(SHARE_PREFIX) :]
         try:
-            packed = base64.b64decode(body + "=" * (-len(body) % 4), altchars=b"-_", validate=True)
+            packed = base64.b64decode(body.encode("ascii") + b"=" * (-len(body) % 4), altchars=b"-_", validate=True)
             unpacker = zlib.decompressobj()
             plain = unpacker.decompress(packed, _MAX_SHARE)
             if not unpacker.eof:
                 raise OptionError("copied view state is cut or too large", got=text, todo="Copy it again, whole.")
             return SelectionState.from_json(plain.decode())
-        except (binascii.Error, zlib.error, UnicodeDecodeError) as e:
+        except (binascii.Error, zlib.error, UnicodeError) as e:
             raise OptionError("copied view state is damaged", got=text, todo=f"Copy it again, whole ({e}).") from None
 
 
