@@ -93,7 +93,7 @@ def open_session(
         strength = saved.strength if strength is None else strength
     if placement is not None:
         options = {**(options or {}), **placement_option(placement)}
-    plan = plan if plan is not None else plan_for(graph)
+    plan = plan if plan is not None else plan_for(graph, from_file=loaded is not None)
     if strength is None:
         strength = "C1" if plan is not None else ""
     chosen = pipelines.mode_options(mode) if mode else {}

@@ -36,9 +36,12 @@ def plans() -> dict[str, Plan]:
     return {p.model: p for p in (MOE, _silu("A"), _silu("B"))}
 
 
-def plan_for(graph: Graph) -> Plan | None:
-    """Built-in plan of ``graph``, else the plan its ``_user_stream_label`` attributes describe, else None."""
-    built = plans().get(graph.name)
+def plan_for(graph: Graph, *, from_file: bool = False) -> Plan | None:
+    """Built-in plan of ``graph``, else the plan its ``_user_stream_label`` attributes describe, else None.
+
+    ``from_file``: a file speaks for itself; a dump of a built-in example was compiled with the labels it has, or without any.
+    """
+    built = None if from_file else plans().get(graph.name)
     if built is not None and all(o in graph.by_name for o in built.side_ops):
         return built
     tags: dict[str, list[str]] = {}

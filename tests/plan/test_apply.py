@@ -91,3 +91,12 @@ def test_labels_in_a_graph_are_read_as_a_plan() -> None:
     assert found is not None
     assert (found.strengths, found.side_ops) == (("single", "C1"), ("s", "t"))
     assert plan_for(graph()) is None
+
+
+def test_a_dump_of_a_built_in_example_gets_no_plan_it_was_not_compiled_with() -> None:
+    g = examples.get("moe_shared_expert").graph
+    bare = g.with_attrs({n.id: {"_user_stream_label": None} for n in g if "_user_stream_label" in n.attrs})
+    assert plan_for(bare) is not None
+    assert plan_for(bare, from_file=True) is None
+    labelled = plan_for(g, from_file=True)
+    assert labelled is not None and labelled.source == "user stream labels found in the graph"

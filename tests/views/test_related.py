@@ -74,7 +74,16 @@ def test_state_survives_json_and_share_text(state: SelectionState) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "gx1.", "gx1.@@@", "gx2.abc", SelectionState(step=3, query="x" * 50).to_share()[:-9], "gx1.eJw", "gx1.AAAA"],
+    [
+        "",
+        "gx1.",
+        "gx1.@@@",
+        "gx2.abc",
+        SelectionState(step=3, query="x" * 50).to_share()[:-9],
+        "gx1.eJw",
+        "gx1.AAAA",
+        "gx1.éNqrrg",
+    ],
 )
 def test_damaged_share_text_is_an_option_error(text: str) -> None:
     with pytest.raises(OptionError):
