@@ -206,14 +206,6 @@ class GraphEditor:
             self._put_control(c, i)
         return i
 
-    def add_output(self, node: int, shape: Shape | None = None, dtype: str | None = None, name: str = "") -> int:
-        """Append one output to a node; returns the tensor id."""
-        n = self.node(node)
-        t = len(self._tensors)
-        self._tensors.append(Tensor(t, name or f"{n.name}:{len(n.outputs)}", node, len(n.outputs), shape, dtype))
-        self._nodes[node] = replace(n, outputs=(*n.outputs, t))
-        return t
-
     def connect(self, tensor: int, node: int, index: int) -> None:
         """Feed input ``index`` of ``node`` from ``tensor`` (a new edge at the end of the creation order)."""
         t = self._tensors[tensor]
@@ -427,14 +419,6 @@ class GraphEditor:
         self._lists[scope] = [*rest[:at], *nodes, *rest[at:]]
 
     # ---------------------------------------------------------------- freezing
-    def reorder_edges(self, edges: Sequence[Edge]) -> None:
-        """Set the creation order of the data edges (must be the same edges)."""
-        new = {(e.dst, e.dst_in): e for e in edges}
-        if new.keys() != self._edges.keys():
-            raise GraphError("reordered edges are not the same edges", where=self._name)
-        self._edges = new
-        self._index = None
-
     def freeze(self) -> Graph:
         """Immutable graph. Duplicate names inside one scope are an error (GE keys its queues by name)."""
         scopes = tuple(None if s is None else replace(s, nodes=tuple(self.members(s.id))) for s in self._scopes)

@@ -14,7 +14,6 @@ from ge_explorer.issue import Issue
 from ge_explorer.loaders.onnx_records import GraphRecord, Proto
 from ge_explorer.text import Text
 
-GivenShape = Sequence[int]
 LARGEST = 2**62
 
 

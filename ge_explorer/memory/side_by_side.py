@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from ge_explorer.graph.model import Graph, Node
 from ge_explorer.memory.sizes import aligned, padded_size, payload_bytes
 
+PADDED, PIECE = "side by side on 512 bytes", "piece of one buffer"
+"""Why tensors of a group share a buffer; shown with the buffer."""
+
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
@@ -38,12 +41,8 @@ def groups(graph: Graph) -> Iterator[SideBySide]:
                 continue
             if any(graph.node(graph.tensor(t).producer).is_source for t in mine):
                 continue
-            if found.rule == PADDED or len(n.inputs) > 1 or len(n.outputs) > 1:
-                taken.update(mine)
-                yield found
-
-
-PADDED, CLOSE = "side by side on 512 bytes", "piece of one buffer"
+            taken.update(mine)
+            yield found
 
 
 def _of(graph: Graph, n: Node) -> Iterator[SideBySide]:
@@ -64,7 +63,7 @@ def _close(graph: Graph, n: Node, parts: Sequence[int], whole: int) -> SideBySid
     for t in parts:
         steps.append(at)
         at += payload_bytes(graph.tensor(t))[0]
-    return SideBySide(n.id, (*parts, whole), (*steps, 0), padded_size(at), CLOSE)
+    return SideBySide(n.id, (*parts, whole), (*steps, 0), padded_size(at), PIECE)
 
 
 def _padded(graph: Graph, n: Node, parts: Sequence[int]) -> SideBySide:

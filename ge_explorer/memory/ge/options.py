@@ -13,7 +13,6 @@ ATOMIC_POLICY = "ge.exec.atomicCleanPolicy"
 IO_ALLOCATION = "ge.exec.graphIOMemAllocMode"
 INPUT_FUSION = "ge.exec.input_fusion_size"
 HARDWARE = "ge.hardwareInfo"
-TOPO_MODE = "ge.topoSortingMode"
 NO_REUSE_OPS = "OP_NO_REUSE_MEM"
 """Environment variable of GE; passed here like an option so that a plan depends on nothing hidden."""
 OPTION_KEYS = frozenset(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -196,11 +195,6 @@ class _Walk:
         self.w, self.passes = w, passes
         self.by_type: dict[str, list[NodePass]] = {}
         self.visits, self.limit = 0, MAX_ROUNDS * len(w.before) + MAX_ROUNDS
-
-    @cached_property
-    def any_type(self) -> list[NodePass]:
-        """Passes that look at every node."""
-        return [p for p in self.passes if p.types is None]
 
     def interested(self, op: str) -> list[NodePass]:
         """Passes that look at a type, in list order."""

@@ -185,8 +185,6 @@ BUILTIN: Mapping[str, Kernel | None] = MappingProxyType(_BUILTIN)
 """Types with a host kernel inside GE (compiler/host_kernels). None: foldable, but we keep shape and type only."""
 HOST: Mapping[str, Kernel | None] = MappingProxyType(_HOST)
 """Types the operator package is believed to fold on the host (optimize.md section 3.1, assumed)."""
-SHAPE_ONLY = frozenset({"Shape", "Size", "Rank"})
-"""Types GE folds from the *shape* of their input; the input need not be constant (DimensionComputePass)."""
 
 
 def compute(kernel: Kernel, node: Node, inputs: list[Array]) -> list[Array] | None:

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from ge_explorer.graph.constant import VALUE, ConstantValue
 from ge_explorer.graph.model import CONST_LIKE, Graph, Node
 
-CAST_CONST = frozenset({"Cast", "Identity"})
-
 
 @dataclass(frozen=True, slots=True)
 class In:

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ge_explorer.graph.model import Node
 from ge_explorer.passes.optimize.base import SHARED_RULES, NodePass
+from ge_explorer.passes.optimize.dead_branch import delete_branch
 from ge_explorer.passes.optimize.facts import MERGE
 from ge_explorer.passes.optimize.work import Work
 from ge_explorer.text import Text
@@ -52,21 +53,4 @@ class MergeRemove(NodePass):
             if len(n.inputs) > 1:
                 w.bypass(n, "one-input", (live[0],))
             return
-        dead: dict[int, None] = {n.id: None}
-        todo = w.readers(n)
-        cut = []
-        while todo:
-            e = todo.pop()
-            r = w.node(e.dst)
-            if r.op == "NetOutput":
-                return
-            if r.op in MERGE:
-                cut.append(e)
-            elif r.id not in dead:
-                dead[r.id] = None
-                todo += w.readers(r)
-        for e in cut:
-            w.e.disconnect(e.dst, e.dst_in)
-            w.touch(e.dst)
-        for i in dead:
-            w.delete(w.node(i), "no-input")
+        delete_branch(w, w.readers(n), (n.id,), "no-input")

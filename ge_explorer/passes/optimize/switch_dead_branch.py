@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from ge_explorer.graph.model import Edge, Node
+from ge_explorer.graph.model import Node
 from ge_explorer.ids import Ref
 from ge_explorer.passes.optimize.base import SHARED_RULES, NodePass
-from ge_explorer.passes.optimize.facts import MERGE, SWITCH
+from ge_explorer.passes.optimize.dead_branch import delete_branch
+from ge_explorer.passes.optimize.facts import SWITCH
 from ge_explorer.passes.optimize.switches import DEAD_CODE
 from ge_explorer.passes.optimize.work import Work
 from ge_explorer.text import Text
@@ -57,24 +58,8 @@ class SwitchDeadBranch(NodePass):
             return
         live = 1 if bool(array.reshape(-1)[0]) else 0
         predicate = w.producer(n, 1)
-        dead: dict[int, None] = {}
-        cut: list[Edge] = []
-        todo = w.e.readers(n.outputs[1 - live])
-        while todo:
-            e = todo.pop()
-            r = w.node(e.dst)
-            if r.op == "NetOutput":
-                return
-            if r.op in MERGE:
-                cut.append(e)
-            elif r.id not in dead:
-                dead[r.id] = None
-                todo += w.readers(r)
-        for e in cut:
-            w.e.disconnect(e.dst, e.dst_in)
-            w.touch(e.dst)
-        for i in dead:
-            w.delete(w.node(i), "dead-side", [Ref("node", n.id)])
+        if not delete_branch(w, w.e.readers(n.outputs[1 - live]), (), "dead-side", (Ref("node", n.id),)):
+            return
         w.move_all(n.outputs[live], n.inputs[0])
         w.bypass(w.node(n.id), "live-side", ())
         w.drop_unused_constant(predicate, "unread")

@@ -19,7 +19,6 @@ STREAM_INFO, SYNC_INFO, NOTIFY_INFO = "_attached_stream_info", "_attached_sync_r
 DISABLED = "_disable_attached_resource"
 RESOURCE_ID, IS_VALID = "_attached_resource_id", "_attached_resource_is_valid"
 EVENT_ID, NOTIFY_ID = "event_id", "notify_id"
-HELPER = "compiler/graph/build/stream/attach_resource_assign_helper.cc"
 _NAME, _KEY, _TYPE = "_attached_resource_name", "_attached_resource_reuse_key", "_attached_resource_type"
 _REQUIRED, _FORCE = "_attached_resource_required_flag", "_attached_resource_force_reuse"
 _STREAM_GROUP, _EVENT_GROUP = "_default_stream_info_group", "_default_event_info_group"

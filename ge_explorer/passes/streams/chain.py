@@ -23,7 +23,6 @@ PARALLEL_GROUP, NEW_STREAM_ID, RTS_LABEL = "_parallel_group", "NewStreamId", "_r
 LSA = "compiler/graph/build/stream/logical_stream_allocator.cc"
 
 IN_SINGLE_MODE = Text("single-stream mode has its own pass", "单流模式使用专门的 Pass")
-NO_CLUSTERS = Text("this graph has no clusters", "该图没有簇")
 
 
 def cluster_ref(c: Cluster) -> Ref:
