@@ -226,7 +226,7 @@ def test_text_contrast(opened: Any, theme: str) -> None:
     assert ratio >= 4.5
 
 
-@pytest.mark.parametrize("width", [620, 560, 420])
+@pytest.mark.parametrize("width", [980, 880, 810, 760, 680, 620, 420])
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_narrow_toolbar_wraps_and_clips_nothing(opened: Any, width: int, lang: str) -> None:
     states = small_states(lang)
